@@ -1,0 +1,1 @@
+"""Pure functions: tables of a run in, points and findings out."""

@@ -1,0 +1,1 @@
+"""Talking to an endpoint: URLs, streaming, usage, failures, prompts of a wanted length."""

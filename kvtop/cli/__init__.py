@@ -1,0 +1,1 @@
+"""The commands: arguments in, text or JSON out, exit code."""

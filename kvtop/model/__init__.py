@@ -1,0 +1,1 @@
+"""Frozen types that every layer shares, and the cleaning of foreign text."""

@@ -1,0 +1,29 @@
+"""Token counts as the server reported them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Normalised `usage` of one answer. A count that was not reported is None, never 0."""
+
+    prompt_tokens: int | None = None
+    """All input tokens, cached ones included."""
+    completion_tokens: int | None = None
+    """All output tokens, reasoning included."""
+    cached_tokens: int | None = None
+    """Input tokens read from the server's prefix cache."""
+    cache_write_tokens: int | None = None
+    """Input tokens written to the cache, where the provider bills them."""
+    reasoning_tokens: int | None = None
+    """Output tokens spent on reasoning."""
+    source: str | None = None
+    """Where the counts come from: `usage`, or None when the server sent none."""
+    flags: tuple[str, ...] = ()
+    """Doubts about the counts, e.g. `cached_exceeds_prompt`, `zero_is_ambiguous`."""
+    raw: Mapping[str, Any] = field(default_factory=dict)
+    """The server's own object, untouched."""

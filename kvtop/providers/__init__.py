@@ -1,0 +1,1 @@
+"""Profiles of providers and the endpoints they describe."""

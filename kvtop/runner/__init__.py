@@ -1,0 +1,1 @@
+"""Carries out one experiment and writes its run folder."""

@@ -1,0 +1,1 @@
+"""config.toml, the folders of this user, and which setting wins."""

@@ -1,0 +1,1 @@
+"""The embedded engine and GPU behind --demo, a process of its own; SIMULATED everywhere."""

@@ -1,0 +1,1 @@
+"""Readings of this host: GPUs and process memory, and the clock that takes them."""

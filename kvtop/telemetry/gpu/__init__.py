@@ -1,0 +1,1 @@
+"""Sources of GPU readings behind one interface."""
