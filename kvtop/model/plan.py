@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, Self
 
 Prefix = Literal["cold", "reused", "both"]
+RunPath = Literal["local", "api"]
+"""Where the truth is: in the memory of an engine on this host, or in the usage of a remote one."""
 
 DEFAULT_LENGTHS = (4096, 16384, 32768, 65536, 131072)
 DEFAULT_MAX_TOKENS = 64

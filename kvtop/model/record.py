@@ -62,6 +62,10 @@ class RequestRecord:
     """Stream events that carried generated text."""
     usage_raw: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
+    body: Mapping[str, Any] = field(default_factory=dict)
+    """The request as sent, without its key; only with --keep-bodies."""
+    answer_text: str | None = None
+    """The beginning of the answer; only with --keep-bodies."""
     notes: tuple[str, ...] = ()
     """Doubts and retries, e.g. `include_usage_refused`, `cached_exceeds_prompt`."""
 

@@ -1,0 +1,87 @@
+"""Which requests of a length scan belong to which point."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kvtop.analysis.numbers import number
+from kvtop.model.plan import ScanPlan
+from kvtop.model.record import RequestRecord
+
+COLD = "cold"
+REUSED = "reused"
+_UNMEASURED_TAGS = ("calibrate", "prime")
+_CELL = re.compile(r"(\d{1,12})/(\w{1,32})/(\d{1,12})")
+
+
+@dataclass(frozen=True, slots=True)
+class ScanPoint:
+    """One length with one kind of prefix, and the last record of each of its cells."""
+
+    target_tokens: int
+    prefix: str
+    records: tuple[RequestRecord, ...] = ()
+
+    @property
+    def measured(self) -> tuple[RequestRecord, ...]:
+        """The requests whose values may enter a median."""
+        return tuple(record for record in self.records if record.measured)
+
+    @property
+    def failed(self) -> tuple[RequestRecord, ...]:
+        """The requests that failed: counted, never averaged in."""
+        return tuple(record for record in self.records if not record.measured)
+
+    @property
+    def label(self) -> str:
+        """The point's name in a sentence, e.g. `4,096 cold`."""
+        return f"{self.target_tokens:,} {self.prefix}"
+
+
+def is_cell(record: RequestRecord) -> bool:
+    """Return whether the record is a measured cell of the plan, not a calibration or a priming."""
+    return record.tag not in _UNMEASURED_TAGS and place_of(record) is not None
+
+
+def place_of(record: RequestRecord) -> tuple[int, str] | None:
+    """Return target length and prefix of a record, from its cell or else from its own fields."""
+    match = _CELL.fullmatch(record.cell) if isinstance(record.cell, str) else None
+    if match:
+        return int(match[1]), match[2]
+    target = number(record.target_tokens)
+    prefix = record.prefix or record.tag
+    return (int(target), prefix) if target is not None and isinstance(prefix, str) else None
+
+
+def scan_points(plan: ScanPlan, requests: Iterable[RequestRecord]) -> tuple[ScanPoint, ...]:
+    """Return one point per length and prefix: the plan's in its order, then those it does not name.
+
+    A cell measured twice (a resumed run) counts once: its last record wins.
+    """
+    last = {_key(record): record for record in requests if is_cell(record)}
+    places: dict[tuple[int, str], list[RequestRecord]] = {
+        (length, prefix): [] for length in plan.lengths for prefix in plan.prefixes
+    }
+    for record in last.values():
+        place = place_of(record)
+        if place:
+            places.setdefault(place, []).append(record)
+    return tuple(ScanPoint(target, prefix, tuple(found)) for (target, prefix), found in places.items())
+
+
+def in_time_order(points: Iterable[ScanPoint]) -> list[RequestRecord]:
+    """Return the measured requests of all points in the order they were sent."""
+    records = [record for point in points for record in point.measured]
+    return sorted(records, key=lambda record: number(record.ts) or 0.0)
+
+
+def missing_cells(plan: ScanPlan, points: Sequence[ScanPoint]) -> list[str]:
+    """Return the plan's cells that have no record at all, in sending order."""
+    seen = {record.cell for point in points for record in point.records}
+    return [cell.id for cell in plan.cells() if cell.id not in seen]
+
+
+def _key(record: RequestRecord) -> str:
+    return record.cell if isinstance(record.cell, str) and record.cell else str(record.id)

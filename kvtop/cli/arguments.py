@@ -1,0 +1,98 @@
+"""Arguments that several commands share, with types whose errors are sentences."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable
+from typing import TypeVar
+
+from kvtop.model.endpoint import DIALECTS, OPENAI_CHAT
+from kvtop.model.quantity import parse_duration, parse_tokens
+
+T = TypeVar("T")
+
+
+def tokens(text: str) -> int:
+    """Parse `4k`; for argparse."""
+    return _argument(parse_tokens, text)
+
+
+def duration(text: str) -> float:
+    """Parse `100ms`; for argparse."""
+    return _argument(parse_duration, text)
+
+
+def lengths(text: str) -> tuple[int, ...]:
+    """Parse `4k,16k,32k` into ascending lengths without repetition; for argparse."""
+    parts = [part for part in text.split(",") if part.strip()]
+    if not parts:
+        raise argparse.ArgumentTypeError("no lengths; write for example 4k,16k,32k")
+    return tuple(sorted({tokens(part) for part in parts}))
+
+
+def at_least_one(text: str) -> int:
+    """Parse a count of at least 1; for argparse."""
+    return _argument(_positive, text)
+
+
+def seed(text: str) -> int:
+    """Parse a seed, a whole number; for argparse."""
+    return _argument(_whole, text)
+
+
+def not_negative(text: str) -> float:
+    """Parse a number of at least 0; for argparse."""
+    return _argument(_number, text)
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Split a list of names at commas; for argparse."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def add_endpoint(parser: argparse.ArgumentParser) -> None:
+    """Add what says where requests go."""
+    group = parser.add_argument_group("endpoint")
+    group.add_argument("--profile", metavar="NAME", help="a profile of yours or a shipped one")
+    group.add_argument("--base-url", metavar="URL", help="instead of a profile, e.g. http://127.0.0.1:8000")
+    group.add_argument("--model", metavar="ID", help="model id; may be left out where the server has only one")
+    group.add_argument("--key-env", metavar="NAME", help="environment variable that holds the key")
+    group.add_argument("--dialect", choices=DIALECTS, help=f"wire format (default {OPENAI_CHAT})")
+    group.add_argument("--pid", type=at_least_one, help="the engine's process, whose memory is read with its children's")
+    add_demo(group)
+
+
+def add_demo(group: argparse._ArgumentGroup) -> None:  # noqa: SLF001  argparse has no public name for a group
+    """Add the embedded simulator."""
+    group.add_argument("--demo", action="store_true", help="measure the embedded simulator; every number is SIMULATED")
+    group.add_argument("--demo-engine", choices=("growing", "paged"), default="growing")
+
+
+def _argument(parse: Callable[[str], T], text: str) -> T:
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _positive(text: str) -> int:
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise ValueError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
+
+
+def _whole(text: str) -> int:
+    if not text.strip().isdecimal():
+        raise ValueError(f"{text!r} is not a whole number")
+    return int(text)
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not (math.isfinite(number) and number >= 0):
+        raise ValueError(f"{text!r} is not a number of at least 0")
+    return number

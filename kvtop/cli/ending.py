@@ -1,0 +1,33 @@
+"""The last words of a run and its exit code."""
+
+from __future__ import annotations
+
+from kvtop.cli import exit_codes
+from kvtop.cli.scan_report import report
+from kvtop.cli.streams import say, say_failure, show, show_json
+from kvtop.runner.assignment import RunResult
+
+
+def end_run(result: RunResult, *, as_json: bool) -> int:
+    """Print document or report, say where the data is, return the exit code."""
+    if as_json:
+        show_json(result.document)
+    else:
+        show(report(result.document))
+    say(f"run folder: {result.folder.path}")
+    if result.failure is not None:
+        say_failure(result.failure)
+    if result.state == "cancelled":
+        say(f"  Finish it with: kvtop runs resume {result.folder.id}")
+    return _exit_code(result)
+
+
+def _exit_code(result: RunResult) -> int:
+    failure = result.failure
+    if failure is not None and failure.code == "cancelled":
+        return exit_codes.INTERRUPTED
+    if failure is not None and failure.code in ("budget_reached", "disk_full", "write_failed"):
+        return exit_codes.MEASURED_WITH_FAILURES
+    if failure is not None:
+        return exit_codes.ENDPOINT_UNUSABLE
+    return exit_codes.DONE if result.state == "done" else exit_codes.MEASURED_WITH_FAILURES

@@ -1,0 +1,32 @@
+"""The endpoint of a run that is to be resumed: its key comes from where it came from before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from kvtop.model.endpoint import Endpoint
+from kvtop.model.failure import Failure, KvtopError
+from kvtop.providers.endpoint import endpoint_from_flags, endpoint_of
+from kvtop.providers.store import load_profile
+from kvtop.runs.manifest import Manifest
+
+_ENV = "env "
+
+
+def endpoint_again(manifest: Manifest, environ: Mapping[str, str]) -> Endpoint:
+    """Return the endpoint that `manifest` was measured on.
+
+    Raises KvtopError when its profile or key is gone, or its profile now points elsewhere.
+    """
+    kept = manifest.endpoint
+    dialect = str(kept.get("dialect", "openai-chat"))
+    if manifest.profile is None:
+        origin = str(kept.get("key_origin", ""))
+        key_env = origin.removeprefix(_ENV) if origin.startswith(_ENV) else None
+        return endpoint_from_flags(str(kept.get("base_url", "")), manifest.model or "", key_env, dialect, environ)
+    endpoint = endpoint_of(load_profile(manifest.profile, environ), environ, dialect=dialect)
+    if endpoint.base_url.rstrip("/") != str(kept.get("base_url", "")).rstrip("/"):
+        text = f"Profile {manifest.profile} now points to {endpoint.base_url}; the run was measured on {kept.get('base_url')}."
+        raise KvtopError(Failure.of("profile_changed", text, "Start a new run, or point the profile back."))
+    return replace(endpoint, model=manifest.model or endpoint.model)

@@ -1,0 +1,90 @@
+"""The command line: which command, and what its failures look like."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+import kvtop
+from kvtop.cli import exit_codes
+from kvtop.cli.streams import say, say_failure
+from kvtop.model.failure import KvtopError
+from kvtop.model.text import clean_text
+
+COMMANDS = {
+    "status": "one reading of the GPUs and the engine's process, and leave",
+    "sample": "the memory sampler alone, into a CSV",
+    "scan": "length scan: what a prompt of each length costs in memory, time and tokens",
+    "runs": "the archive: list, show, follow, cancel, resume",
+}
+
+Execute = Callable[[argparse.Namespace], int]
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse that fails in kvtop's own words and exit code."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the message, where the help is, and leave with `WRONG_USE`."""
+        say(f"kvtop: {clean_text(message)}")
+        say(f"  Try '{self.prog} --help'.")
+        raise SystemExit(exit_codes.WRONG_USE)
+
+
+def run_command_line(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code. Never raises for wrong input or a stopped run."""
+    try:
+        options = build_parser(arguments).parse_args(arguments)
+        execute: Execute = options.execute
+        return execute(options)
+    except KvtopError as error:
+        say_failure(error.failure)
+        return exit_codes.WRONG_USE
+    except KeyboardInterrupt:
+        return exit_codes.INTERRUPTED
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else exit_codes.DONE
+
+
+def build_parser(arguments: Sequence[str]) -> Parser:
+    """Return the parser. Only the module of the command that is named in `arguments` is imported."""
+    parser = Parser(
+        prog="kvtop",
+        description="What a token of context costs: in memory on your own GPU host, and on the bill.",
+        epilog="kvtop --demo runs a length scan on the embedded simulator. Exit codes: 0 done, 1 measured with "
+        "failures, 2 wrong use, 3 endpoint refused or unreachable, 130 stopped (data kept).",
+    )
+    parser.add_argument("--version", action="version", version=f"kvtop {kvtop.__version__}")
+    parser.add_argument("--demo", action="store_true", help="run the demo scan on the embedded simulator")
+    _add_demo_engine(parser)
+    parser.set_defaults(execute=_no_command)
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
+    named = next((word for word in arguments if not word.startswith("-")), None)
+    for name, summary in COMMANDS.items():
+        child = subparsers.add_parser(name, help=summary, description=summary.capitalize() + ".")
+        if name == named:
+            importlib.import_module(f"kvtop.cli.{name}").configure(child)
+    return parser
+
+
+def _add_demo_engine(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--demo-engine",
+        choices=("growing", "paged"),
+        default="growing",
+        help="growing: KV memory grows with the context (default); paged: the pool is taken at start, as vLLM does",
+    )
+
+
+def _no_command(options: argparse.Namespace) -> int:
+    if options.demo:
+        demo = importlib.import_module("kvtop.cli.demo")
+        return int(demo.run_demo(options.demo_engine))
+    say("kvtop measures what a token of context costs. Start with one of:")
+    say("  kvtop --demo                                      a scan on the embedded simulator")
+    say("  kvtop scan --base-url http://127.0.0.1:8000       a scan on your own engine")
+    say("  kvtop status                                      one reading of the GPUs")
+    say("All commands: kvtop --help")
+    return exit_codes.WRONG_USE

@@ -1,0 +1,138 @@
+"""`kvtop runs`: the archive."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from kvtop.cli import arguments as arg
+from kvtop.cli import exit_codes
+from kvtop.cli.bench import Bench, real, simulated
+from kvtop.cli.ending import end_run
+from kvtop.cli.endpoint_again import endpoint_again
+from kvtop.cli.narration import narrate
+from kvtop.cli.run_in_front import run_in_front
+from kvtop.cli.run_table import run_table
+from kvtop.cli.scan import assign
+from kvtop.cli.scan_analysis import analyse_folder
+from kvtop.cli.scan_report import report
+from kvtop.cli.streams import say, show, show_json
+from kvtop.cli.target import target_of
+from kvtop.model.event import Event
+from kvtop.model.failure import Failure, KvtopError
+from kvtop.model.plan import ScanPlan
+from kvtop.runs.archive import cancel_run, effective_state, find_run, list_runs
+from kvtop.runs.follow import follow
+from kvtop.runs.layout import RunFolder
+from kvtop.runs.manifest import Manifest, read_manifest
+from kvtop.runs.reader import read_events, read_findings
+from kvtop.runs.writer import RunWriter
+from kvtop.settings.config import load_settings
+
+_RUN_HELP = "a run's id, a piece of it that no other has, `latest`, or a path"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `kvtop runs`."""
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    _action(actions, "list", "all runs, newest first", _list, named=False)
+    show_parser = _action(actions, "show", "table, slope, findings and curves of a run", _show)
+    show_parser.add_argument("--recompute", action="store_true", help="rebuild findings.json from the raw rows")
+    _action(actions, "follow", "tell a run's events, from its start and then live", _follow)
+    _action(actions, "cancel", "stop a live run; what it measured is kept", _cancel)
+    resume = _action(actions, "resume", "measure what is missing", _resume)
+    resume.add_argument("--pid", type=arg.at_least_one, help="the engine's process, if it has changed")
+
+
+def _action(
+    actions: Any, name: str, summary: str, execute: Callable[[argparse.Namespace], int], *, named: bool = True
+) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = actions.add_parser(name, help=summary, description=summary.capitalize() + ".")
+    if named:
+        parser.add_argument("run", metavar="RUN", nargs="?", default="latest", help=_RUN_HELP)
+    parser.add_argument("--json", action="store_true", help="JSON on stdout")
+    parser.set_defaults(execute=execute)
+    return parser
+
+
+def _root() -> Path:
+    return load_settings(os.environ).runs.dir
+
+
+def _list(options: argparse.Namespace) -> int:
+    summaries = list_runs(_root())
+    if options.json:
+        show_json({"schema": "kvtop.runs.list/1", "runs": [summary.to_json() for summary in summaries]})
+    elif summaries:
+        show(run_table(summaries))
+    else:
+        say(f"No runs in {_root()}. Start one with: kvtop scan, or kvtop --demo")
+    return exit_codes.DONE
+
+
+def _show(options: argparse.Namespace) -> int:
+    folder = find_run(_root(), options.run)
+    state = effective_state(folder)
+    document = None if options.recompute else read_findings(folder)
+    if document is None:
+        document = analyse_folder(folder, state)
+    if options.recompute and state != "running":
+        with RunWriter(folder, resume=True) as writer:
+            writer.findings(document)
+    if options.json:
+        show_json(document)
+    else:
+        show(report({**document, "state": state}))
+    return exit_codes.DONE
+
+
+def _follow(options: argparse.Namespace) -> int:
+    folder = find_run(_root(), options.run)
+    state = "interrupted"
+    for event in follow(folder):
+        _tell(event, as_json=options.json)
+        if event.type == "finished":
+            state = str(event.data.get("state"))
+    return exit_codes.DONE if state == "done" else exit_codes.MEASURED_WITH_FAILURES
+
+
+def _tell(event: Event, *, as_json: bool) -> None:
+    text = json.dumps(event.to_json(), ensure_ascii=False) if as_json else narrate(event)
+    if text is not None:
+        show(text)
+
+
+def _cancel(options: argparse.Namespace) -> int:
+    folder = find_run(_root(), options.run)
+    pid = cancel_run(folder)
+    if options.json:
+        show_json({"schema": "kvtop.runs.cancel/1", "run": folder.id, "pid": pid})
+    else:
+        say(f"Asked the runner of {folder.id} (pid {pid}) to stop. What it measured is kept.")
+    return exit_codes.DONE
+
+
+def _resume(options: argparse.Namespace) -> int:
+    folder = find_run(_root(), options.run)
+    manifest = read_manifest(folder)
+    if manifest.kind != "scan":
+        text = f"{folder.id} is a {manifest.kind} run; this kvtop resumes scans."
+        raise KvtopError(Failure("cannot_resume", text, "Update kvtop."))
+    told = len(read_events(folder).events)
+    if manifest.demo is not None:
+        with simulated(manifest.demo) as bench:
+            return _resume_on(bench, folder, manifest, told, options)
+    endpoint = endpoint_again(manifest, os.environ)
+    return _resume_on(real(target_of(endpoint, options.pid)), folder, manifest, told, options)
+
+
+def _resume_on(
+    bench: Bench, folder: RunFolder, manifest: Manifest, told: int, options: argparse.Namespace
+) -> int:
+    plan = ScanPlan.from_json(manifest.plan)
+    result = run_in_front(assign(plan, bench), folder, skip_events=told)
+    return end_run(result, as_json=options.json)

@@ -1,0 +1,102 @@
+"""`kvtop sample`: the memory sampler alone, into a CSV."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Iterator
+
+from kvtop.cli import arguments as arg
+from kvtop.cli import exit_codes
+from kvtop.cli.sample_file import SampleFile
+from kvtop.cli.streams import say, say_failure, show_json
+from kvtop.model.failure import Failure, KvtopError
+from kvtop.model.quantity import format_seconds
+from kvtop.settings.config import load_settings
+from kvtop.simulator.process import start_simulator
+from kvtop.telemetry.gpu.detect import open_source
+from kvtop.telemetry.gpu.source import GpuSource
+from kvtop.telemetry.sampler import Sampler, SamplerStatus
+
+_READY_S = 10.0
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `kvtop sample`."""
+    parser.add_argument("--out", required=True, metavar="F.csv", help="CSV of GPU readings; `-` for stdout")
+    parser.add_argument("--interval", type=arg.duration, metavar="100ms", help="time between samples (default 100ms)")
+    parser.add_argument("--duration", type=arg.duration, metavar="600s", help="how long; until Ctrl-C when left out")
+    parser.add_argument("--gpus", type=arg.names, default=(), metavar="0,2", help="only these GPUs, by index or UUID")
+    parser.add_argument(
+        "--pid", type=arg.at_least_one, help="also sample this process and its children, into F.processes.csv"
+    )
+    parser.add_argument("--json", action="store_true", help="a JSON summary on stdout at the end")
+    arg.add_demo(parser.add_argument_group("simulator"))
+    parser.set_defaults(execute=execute)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Sample until the duration is over or a signal comes; every row is on disk at once."""
+    if options.out == "-" and options.json:
+        text = "--out - and --json both want stdout."
+        raise KvtopError(Failure("contradiction", text, "Give --out a file."))
+    interval_s = load_settings(os.environ, {"sampling.interval": options.interval}).sampling.interval_s
+    with _source(options) as source, SampleFile(options.out, with_processes=options.pid is not None) as file:
+        sampler = Sampler(source, file.put, interval_s=interval_s, engine_pid=options.pid)
+        stopped_by_user = _sample(sampler, options.duration, engine_pid=options.pid)
+        status = sampler.status()
+    _summarise(file, status, as_json=options.json)
+    if file.failure is not None:
+        say_failure(file.failure)
+        return exit_codes.MEASURED_WITH_FAILURES
+    return exit_codes.INTERRUPTED if stopped_by_user and options.duration is not None else exit_codes.DONE
+
+
+@contextlib.contextmanager
+def _source(options: argparse.Namespace) -> Iterator[GpuSource]:
+    if not options.demo:
+        yield open_source(gpus=options.gpus)
+        return
+    with start_simulator(options.demo_engine) as simulator:
+        yield open_source(simulator_url=simulator.base_url)
+
+
+def _sample(sampler: Sampler, duration_s: float | None, *, engine_pid: int | None) -> bool:
+    """Run the sampler. Returns whether a signal ended it. Raises KvtopError when there is nothing to sample."""
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    sampler.start()
+    sampler.wait_ready(_READY_S)
+    failure = sampler.status().failure
+    if failure is not None and engine_pid is None:
+        sampler.stop()
+        raise KvtopError(failure)
+    signalled = stop.wait(duration_s)
+    sampler.stop()
+    return signalled
+
+
+def _summarise(file: SampleFile, status: SamplerStatus, *, as_json: bool) -> None:
+    late = status.lateness
+    if as_json:
+        show_json(
+            {
+                "schema": "kvtop.sample/1",
+                "out": [str(path) for path in file.paths],
+                "rows": file.rows,
+                "late_p50_s": late.p50_s,
+                "late_p99_s": late.p99_s,
+                "late_max_s": late.max_s,
+                "missed": status.missed,
+                "failure": status.failure.to_json() if status.failure else None,
+            }
+        )
+        return
+    paths = ", ".join(str(path) for path in file.paths) or "stdout"
+    say(f"{file.rows:,} rows in {paths}; late p99 {format_seconds(late.p99_s)}, {status.missed} deadlines missed")
+    if status.failure is not None:
+        say_failure(status.failure)

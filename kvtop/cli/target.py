@@ -1,0 +1,68 @@
+"""From arguments, settings and profiles to the endpoint that is measured and what can be seen of it here."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
+
+from kvtop.api.url import is_loopback
+from kvtop.model.endpoint import Endpoint
+from kvtop.model.failure import Failure, KvtopError
+from kvtop.model.plan import RunPath
+from kvtop.providers.endpoint import endpoint_from_flags, endpoint_of
+from kvtop.providers.store import load_profile
+from kvtop.settings.config import Settings
+from kvtop.telemetry.processes import find_listener
+
+_NO_TARGET = Failure(
+    "no_profile",
+    "No endpoint: neither --profile nor --base-url is given, and config.toml names no default profile.",
+    "Try --base-url http://127.0.0.1:8000, a profile (docs/profiles.md), or --demo.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An endpoint, whether its engine runs on this host, and the engine's process if known."""
+
+    endpoint: Endpoint
+    path: RunPath
+    engine_pid: int | None
+
+
+def choose_target(options: argparse.Namespace, settings: Settings, environ: Mapping[str, str]) -> Target:
+    """Return what the options name. Raises KvtopError for a missing, unknown or contradicting choice."""
+    if options.base_url and options.profile:
+        text = "--profile and --base-url contradict each other."
+        raise KvtopError(Failure("contradiction", text, "Give one of them."))
+    if options.base_url:
+        endpoint = endpoint_from_flags(
+            options.base_url, options.model or "", options.key_env, options.dialect, environ
+        )
+    else:
+        endpoint = _from_profile(options, settings, environ)
+    return target_of(endpoint, options.pid)
+
+
+def target_of(endpoint: Endpoint, pid: int | None) -> Target:
+    """Return how `endpoint` is seen from here: its memory is read where its engine runs on this host."""
+    pid = pid or endpoint.engine.pid
+    on_this_host = is_loopback(endpoint.base_url)
+    local = on_this_host or pid is not None or endpoint.engine.metrics_url is not None
+    if local and pid is None and on_this_host:
+        port = urlsplit(endpoint.base_url).port
+        pid = find_listener(port) if port else None
+    return Target(endpoint, "local" if local else "api", pid)
+
+
+def _from_profile(options: argparse.Namespace, settings: Settings, environ: Mapping[str, str]) -> Endpoint:
+    name = options.profile or settings.profile
+    if not name:
+        raise KvtopError(_NO_TARGET)
+    if options.key_env:
+        text = "--key-env goes with --base-url; a profile names its own key."
+        raise KvtopError(Failure("contradiction", text, "Leave it out or give --base-url and --model."))
+    endpoint = endpoint_of(load_profile(name, environ), environ, dialect=options.dialect)
+    return replace(endpoint, model=options.model) if options.model else endpoint

@@ -1,0 +1,76 @@
+"""Finding out how many words make a prompt of a wanted length on this endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from kvtop.api.calibration import CALIBRATION_WORDS, LengthModel
+from kvtop.api.prompts import PromptWriter
+from kvtop.experiments.asking import Asker
+from kvtop.experiments.outcome import Outcome
+from kvtop.experiments.request_record import Label
+from kvtop.model.failure import Failure
+from kvtop.model.plan import DEFAULT_MAX_TOKENS
+from kvtop.model.record import RequestRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What the calibration requests told about the endpoint. Kept in run.toml for a resumed run."""
+
+    tokens_per_word: float
+    template_tokens: float
+    lengths_assumed: bool
+    """True when the endpoint reports no usable counts and one token a word is taken for granted."""
+    decode_tok_s: float | None = None
+    cached_template_tokens: int | None = None
+    """Cached tokens of a prompt that shares nothing but the chat template with the one before."""
+
+    def length_model(self) -> LengthModel:
+        """Return the model from words to tokens."""
+        return LengthModel(self.tokens_per_word, self.template_tokens)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a table for run.toml."""
+        return {key: value for key, value in asdict(self).items() if value is not None}
+
+    @classmethod
+    def from_json(cls, table: Mapping[str, Any]) -> Self | None:
+        """Rebuild a calibration from `to_json`; None when the table holds none."""
+        if "tokens_per_word" not in table:
+            return None
+        return cls(**{name: table[name] for name in cls.__slots__ if name in table})
+
+
+async def calibrate(asker: Asker, writer: PromptWriter) -> tuple[Calibration, Failure | None] | Outcome:
+    """Send one prompt without words and one with a whole pass of them.
+
+    Returns the calibration with the reason why it is only assumed, if it is; an outcome when the
+    endpoint refused or the budget ended.
+    """
+    records: list[RequestRecord] = []
+    for words in (0, CALIBRATION_WORDS):
+        if not asker.can_pay(asker.lengths.tokens_for(words), DEFAULT_MAX_TOKENS):
+            return Outcome("budget")
+        label = Label(f"calibrate/{words}", "calibrate", DEFAULT_MAX_TOKENS, prompt_words=words)
+        record = await asker.ask(label, writer.cold(asker.next_number(), words))
+        if record.failure is not None:
+            return Outcome("refused", record.failure)
+        records.append(record)
+    return _read(*records)
+
+
+def _read(empty: RequestRecord, full: RequestRecord) -> tuple[Calibration, Failure | None]:
+    fitted = LengthModel.from_two(empty.prompt_tokens, CALIBRATION_WORDS, full.prompt_tokens)
+    failure = fitted if isinstance(fitted, Failure) else None
+    lengths = LengthModel.assumed() if isinstance(fitted, Failure) else fitted
+    calibration = Calibration(
+        lengths.tokens_per_word,
+        lengths.template_tokens,
+        lengths_assumed=failure is not None,
+        decode_tok_s=full.decode_tok_s,
+        cached_template_tokens=full.cached_tokens,
+    )
+    return calibration, failure

@@ -1,0 +1,80 @@
+"""Private files, atomic replacement, and what a failed write is called."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from kvtop.model.failure import Failure, KvtopError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FOLDER_MODE = 0o700
+FILE_MODE = 0o600
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_HINTS = {
+    errno.EROFS: "The file system is read-only; choose another folder for the runs.",
+    errno.EIO: "The disk reports an error; look at the kernel log and choose another folder for the runs.",
+    errno.EFBIG: "A file size limit was reached; see `ulimit -f`.",
+    errno.EACCES: "Check who owns the folder and its permissions.",
+}
+_serial = itertools.count()
+
+
+def write_error(path: Path, error: OSError, code: str = "write_failed") -> KvtopError:
+    """Return the error for a write to `path` that failed: `disk_full` where space ran out, else `code`."""
+    reason = error.strerror or str(error)
+    if error.errno in _FULL:
+        hint = f"What was written before is kept. Free space for {path.parent}, then resume the run."
+        return KvtopError(Failure.of("disk_full", f"Cannot write {path}: {reason}.", hint))
+    hint = _HINTS.get(error.errno or 0, "Choose another folder for the runs.")
+    return KvtopError(Failure.of(code, f"Cannot write {path}: {reason}.", hint))
+
+
+def make_private_folder(path: Path) -> None:
+    """Create one folder with mode 0700 whatever the umask. Raises OSError."""
+    path.mkdir(FOLDER_MODE)
+    path.chmod(FOLDER_MODE)
+
+
+def open_private(path: Path, flags: int) -> int:
+    """Open `path`, created with mode 0600 whatever the umask, not inherited on exec.
+
+    Raises KvtopError (`disk_full`, `write_failed`).
+    """
+    try:
+        fd = os.open(path, flags | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+        mode = os.fstat(fd).st_mode
+        if stat.S_ISREG(mode) and stat.S_IMODE(mode) != FILE_MODE:
+            os.fchmod(fd, FILE_MODE)
+    except OSError as error:
+        raise write_error(path, error) from error
+    return fd
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Replace `path` with `data` so that a reader, or a crash, meets the old or the new content whole.
+
+    Raises KvtopError (`disk_full`, `write_failed`); the old content stays then.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(_serial)}")
+    try:
+        _write_synced(temporary, data)
+        temporary.replace(path)
+    except OSError as error:
+        raise write_error(path, error) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _write_synced(path: Path, data: bytes) -> None:
+    fd = open_private(path, os.O_WRONLY | os.O_TRUNC)
+    with os.fdopen(fd, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(fd)

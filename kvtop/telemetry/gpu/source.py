@@ -1,0 +1,112 @@
+"""What a source of GPU readings has to offer, and how it says what it cannot read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from kvtop.model.failure import Failure, KvtopError
+from kvtop.model.reading import GpuDevice
+
+Values = Mapping[str, float]
+"""Readings by field name of `GpuReading`, in that field's unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One question to the driver: its fields are read, fail and age together."""
+
+    name: str
+    fields: tuple[str, ...]
+    every_s: float
+    """Shortest time between two such questions about one GPU, in seconds; 0 means each tick."""
+
+
+MEMORY = Query("memory", ("mem_used_bytes", "mem_total_bytes"), 0.0)
+UTILIZATION = Query("utilization", ("util_pct", "mem_bw_util_pct"), 0.2)
+POWER = Query("power", ("power_w",), 1.0)
+TEMPERATURE = Query("temperature", ("temp_c",), 1.0)
+SM_CLOCK = Query("sm_clock", ("sm_clock_mhz",), 1.0)
+THROTTLE = Query("throttle", ("throttle_reasons",), 1.0)
+SLOW_QUERIES = (UTILIZATION, POWER, TEMPERATURE, SM_CLOCK, THROTTLE)
+
+
+@dataclass(frozen=True, slots=True)
+class GpuProcess:
+    """One process as the driver lists it."""
+
+    pid: int
+    gpu_mem_bytes: int | None = None
+    """None where the driver does not tell sizes (WSL, MIG, vGPU)."""
+    name: str | None = None
+
+
+class GpuUnavailable(KvtopError):
+    """A source cannot be opened at all; carries the failure that says why."""
+
+
+class FieldMissing(Exception):
+    """One query of one GPU has no answer. The message is the reason, in words."""
+
+    def __init__(self, reason: str, *, permanent: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.permanent = permanent
+        """Whether this card or driver will not answer it later either."""
+
+
+class DeviceLost(Exception):
+    """A GPU answers nothing any more. The message is the reason, in words."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class GpuSource(Protocol):
+    """Readings of the GPUs of this host. All calls come from one thread; each may block in a driver."""
+
+    @property
+    def name(self) -> str:
+        """`nvml` or `simulated`."""
+
+    def open(self) -> tuple[GpuDevice, ...]:
+        """Connect and identify the GPUs. Raises GpuUnavailable."""
+
+    def refresh(self) -> None:
+        """Mark the start of a tick, for sources that fetch all GPUs at once. Raises nothing."""
+
+    def read(self, device: GpuDevice, query: Query) -> Values:
+        """Return the fields of `query`. Raises FieldMissing or DeviceLost."""
+
+    def processes(self, device: GpuDevice) -> tuple[GpuProcess, ...]:
+        """Return the processes that hold memory of `device`. Raises FieldMissing or DeviceLost."""
+
+    def recover(self, device: GpuDevice) -> GpuDevice:
+        """Find a lost GPU again and return it, identified anew. Raises DeviceLost."""
+
+    def close(self) -> None:
+        """Let go of the driver. Never called while another call is inside. Raises nothing."""
+
+
+def select_devices(devices: Sequence[GpuDevice], wanted: Sequence[str]) -> tuple[GpuDevice, ...]:
+    """Return the devices that `wanted` names by index or by UUID prefix; all of them when it is empty.
+
+    Raises GpuUnavailable with the code `no_such_gpu` for a name that fits none.
+    """
+    unknown = [name for name in wanted if not any(_fits(device, name) for device in devices)]
+    if unknown:
+        there = ", ".join(f"{device.index} ({device.uuid})" for device in devices)
+        raise GpuUnavailable(
+            Failure.of("no_such_gpu", f"There is no GPU {unknown[0]!r}.", f"GPUs here: {there or 'none'}.")
+        )
+    if not wanted:
+        return tuple(devices)
+    return tuple(device for device in devices if any(_fits(device, name) for name in wanted))
+
+
+def _fits(device: GpuDevice, name: str) -> bool:
+    if name.isdecimal():
+        return device.index == int(name)
+    return bool(name) and device.uuid.lower().startswith(name.lower())

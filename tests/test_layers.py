@@ -1,0 +1,47 @@
+"""What each layer loads when it is imported, and what it must not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kvtop
+
+NOWHERE = {"numpy", "plotext", "polars", "pynvml", "rich", "textual"}
+PROBE = "import importlib, sys; importlib.import_module(sys.argv[1]); print(*sys.modules)"
+
+FORBIDDEN = {
+    "kvtop.model": NOWHERE | {"httpx", "psutil"},
+    "kvtop.settings": NOWHERE | {"httpx", "psutil"},
+    "kvtop.api.client": NOWHERE | {"psutil"},
+    "kvtop.telemetry.sampler": NOWHERE | {"httpx"},
+    "kvtop.runs.archive": NOWHERE | {"httpx", "psutil"},
+    "kvtop.analysis.scan": NOWHERE | {"httpx", "psutil"},
+    "kvtop.simulator.server": NOWHERE | {"httpx", "psutil"},
+    "kvtop.experiments.scan": NOWHERE,
+    "kvtop.runner.runner": NOWHERE,
+    "kvtop.cli.main": NOWHERE,
+}
+
+
+def loaded_by(module: str) -> set[str]:
+    """Return the top-level names of all modules that a fresh Python holds after importing one."""
+    root = Path(kvtop.__file__).parents[1]
+    environment = os.environ | {"PYTHONPATH": str(root)}
+    command = [sys.executable, "-c", PROBE, module]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return {name.partition(".")[0] for name in done.stdout.split()}
+
+
+@pytest.mark.parametrize("module", FORBIDDEN)
+def test_layer_loads_no_more_than_it_needs(module: str) -> None:
+    assert not loaded_by(module) & FORBIDDEN[module]
+
+
+def test_the_probe_sees_what_is_loaded() -> None:
+    assert "httpx" in loaded_by("httpx")
