@@ -7,12 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kvtop.analysis.numbers import number
-from kvtop.model.plan import ScanPlan
+from kvtop.model.plan import ScanCell, ScanPlan
 from kvtop.model.record import RequestRecord
 
 COLD = "cold"
 REUSED = "reused"
-_UNMEASURED_TAGS = ("calibrate", "prime")
 _CELL = re.compile(r"(\d{1,12})/(\w{1,32})/(\d{1,12})")
 
 
@@ -41,8 +40,12 @@ class ScanPoint:
 
 
 def is_cell(record: RequestRecord) -> bool:
-    """Return whether the record is a measured cell of the plan, not a calibration or a priming."""
-    return record.tag not in _UNMEASURED_TAGS and place_of(record) is not None
+    """Return whether the record tells how a cell of the plan went.
+
+    A calibration never does; a priming only by its failure, for then the reused request was not sent.
+    """
+    aside = record.tag == "calibrate" or (record.tag == "prime" and record.measured)
+    return not aside and place_of(record) is not None
 
 
 def place_of(record: RequestRecord) -> tuple[int, str] | None:
@@ -77,10 +80,10 @@ def in_time_order(points: Iterable[ScanPoint]) -> list[RequestRecord]:
     return sorted(records, key=lambda record: number(record.ts) or 0.0)
 
 
-def missing_cells(plan: ScanPlan, points: Sequence[ScanPoint]) -> list[str]:
+def missing_cells(plan: ScanPlan, points: Sequence[ScanPoint]) -> list[ScanCell]:
     """Return the plan's cells that have no record at all, in sending order."""
     seen = {record.cell for point in points for record in point.records}
-    return [cell.id for cell in plan.cells() if cell.id not in seen]
+    return [cell for cell in plan.cells() if cell.id not in seen]
 
 
 def _key(record: RequestRecord) -> str:

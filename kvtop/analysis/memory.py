@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kvtop.analysis.cells import ScanPoint, in_time_order
 from kvtop.analysis.numbers import median, number, spread
-from kvtop.analysis.plateau import Plateau, others_moved, read_plateau
+from kvtop.analysis.plateau import Plateau, Window, others_moved, read_plateau
 from kvtop.analysis.tables import gpu_table, process_table
 from kvtop.analysis.traces import (
     Trace,
@@ -15,14 +15,12 @@ from kvtop.analysis.traces import (
     engine_gpus,
     engine_trace,
     gpu_memory_is_held,
-    others_trace,
+    others_traces,
 )
 from kvtop.model.record import RequestRecord
-
-Window = tuple[float, float]
+from kvtop.model.text import clean_text
 
 _FALLBACK_BASE_S = 5.0
-_AFTER_SETTLING_S = 0.3
 _MIN_IDLE_SAMPLES = 2
 
 
@@ -35,8 +33,8 @@ class Place:
     name: str
     """The place in words, e.g. `device memory of GPU-1f`."""
     traces: tuple[Trace, ...]
-    others: Trace | None = None
-    """GPU memory of other processes there; None where nobody was asked or it is the host."""
+    others: tuple[Trace, ...] = ()
+    """GPU memory of other processes there; empty on the host and where the engine was not found on a GPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +46,8 @@ class Watched:
     noise_bytes: float | None
     plateaus: tuple[Plateau, ...]
     """In sending order."""
-    after: tuple[str, float] | None = None
-    """The last measured cell that was followed by idle samples, and their median in bytes."""
+    lows: tuple[tuple[str, float], ...] = ()
+    """Measured cells, and the least memory in bytes between their end and the next request's first token."""
 
     def rise_of(self, cell: str) -> float | None:
         """Return plateau minus base of a cell in bytes, None where it was not read."""
@@ -71,7 +69,7 @@ def find_places(gpu_csv: bytes, processes_csv: bytes, *, simulated: bool) -> tup
     places = []
     if devices and (held or rss is None or gpu_memory_is_held(processes)):
         chosen = held or devices
-        others = others_trace(processes, chosen) if held else None
+        others = others_traces(processes, chosen) if held else ()
         places.append(Place("device", _device_name(list(chosen)), tuple(chosen.values()), others))
     if rss is not None and not held:
         places.append(Place("process", "memory of the engine's process", (rss,)))
@@ -86,10 +84,10 @@ def watch(
 ) -> Watched:
     """Read base, noise and plateaus of one place. Bytes; the base is the median before the first request."""
     records = in_time_order(points)
-    base, noise = _base(place.traces, (base_window, _window_before(records, requests)))
-    others_base = _others_base(place.others, base_window)
-    plateaus = tuple(_read(record, place, base, others_base) for record in records)
-    return Watched(place, base, noise, plateaus, _after(place.traces, records, requests))
+    given = base_window if base_window and _in_order(base_window) else None
+    base, noise = _base(place.traces, [given, _window_before(records, requests)])
+    plateaus = tuple(_read(record, place, base, given) for record in records)
+    return Watched(place, base, noise, plateaus, tuple(_lows(place.traces, records, requests)))
 
 
 def void_shadowed(watched: Watched, requests: Sequence[RequestRecord]) -> Watched:
@@ -114,7 +112,11 @@ def void_shadowed(watched: Watched, requests: Sequence[RequestRecord]) -> Watche
 
 
 def _device_name(uuids: Sequence[str]) -> str:
-    return f"device memory of {uuids[0]}" if len(uuids) == 1 else f"device memory of {len(uuids)} GPUs"
+    return (
+        f"device memory of {clean_text(uuids[0], 60)}"
+        if len(uuids) == 1
+        else f"device memory of {len(uuids)} GPUs"
+    )
 
 
 def _origin(place: Place, *, simulated: bool) -> Place:
@@ -123,34 +125,34 @@ def _origin(place: Place, *, simulated: bool) -> Place:
     return place
 
 
-def _read(record: RequestRecord, place: Place, base: float | None, others_base: float | None) -> Plateau:
+def _read(record: RequestRecord, place: Place, base: float | None, base_window: Window | None) -> Plateau:
     plateau = read_plateau(record, place.traces)
     if plateau.bytes is None:
         return plateau
     if base is None:
         return replace(plateau, bytes=None, void="no_base")
-    if place.others is not None and others_moved(record, place.others, others_base):
+    if others_moved(record, place.others, base_window):
         return replace(plateau, bytes=None, void="others_moved")
     return plateau
 
 
 def _base(traces: Sequence[Trace], windows: Iterable[Window | None]) -> tuple[float | None, float | None]:
     for window in windows:
-        idle = [trace.between(*window).values() for trace in traces] if _in_order(window) and window else []
-        if idle and min(map(len, idle)) >= _MIN_IDLE_SAMPLES:
-            return sum(median(values) or 0.0 for values in idle), sum(spread(values) or 0.0 for values in idle)
+        idle = _idle(traces, window) if window else []
+        if idle:
+            return sum(median(values) or 0.0 for values in idle), sum(
+                spread(values) or 0.0 for values in idle
+            )
     return None, None
 
 
-def _others_base(others: Trace | None, window: Window | None) -> float | None:
-    if others is None or window is None or not _in_order(window):
-        return None
-    return median(others.between(*window).values())
+def _idle(traces: Sequence[Trace], window: Window) -> list[list[float]]:
+    """Return the samples of each trace in the window; nothing where one has fewer than two."""
+    idle = [trace.between(*window).values() for trace in traces]
+    return idle if min(map(len, idle), default=0) >= _MIN_IDLE_SAMPLES else []
 
 
-def _in_order(window: Window | None) -> bool:
-    if window is None:
-        return False
+def _in_order(window: Window) -> bool:
     start, end = number(window[0]), number(window[1])
     return start is not None and end is not None and start <= end
 
@@ -164,16 +166,16 @@ def _window_before(records: Sequence[RequestRecord], requests: Iterable[RequestR
     return max([first - _FALLBACK_BASE_S, *(end for end in ends if end is not None and end < first)]), first
 
 
-def _after(
+def _lows(
     traces: Sequence[Trace], records: Sequence[RequestRecord], requests: Iterable[RequestRecord]
-) -> tuple[str, float] | None:
-    starts = sorted(ts for r in requests if (ts := number(r.ts)) is not None)
-    for record in reversed(records):
+) -> Iterator[tuple[str, float]]:
+    """Yield what each request left in memory. An idle pause is not needed: prefill begins low too."""
+    sent = sorted((ts, number(r.ttft_s) or 0.0) for r in requests if (ts := number(r.ts)) is not None)
+    for record in records:
         end = number(record.end_ts)
         if end is None:
             continue
-        until = next((ts for ts in starts if ts > end), end + _FALLBACK_BASE_S)
-        idle, _ = _base(traces, [(end + _AFTER_SETTLING_S, until)])
-        if idle is not None:
-            return record.cell, idle
-    return None
+        until = next((ts + ttft for ts, ttft in sent if ts >= end), end + _FALLBACK_BASE_S)
+        idle = _idle(traces, (end, until))
+        if idle:
+            yield record.cell, sum(map(min, idle))

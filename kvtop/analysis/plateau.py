@@ -17,9 +17,11 @@ OTHERS_MOVED_BYTES = 16 * MIB
 
 _SETTLING = 0.25
 """Share of the decode left out at its start: prefill's scratch memory is given back there."""
-_OTHERS_MARGIN_S = 1.0
-"""Processes are read less often than memory: look for a change this far around a request."""
+_LISTING_S = 2.5
+"""The processes of a GPU are listed each 2 s: look for a change this far around a request."""
 
+Window = tuple[float, float]
+"""From, to: Unix seconds."""
 Void = Literal["", "no_times", "few_samples", "others_moved", "shadowed", "no_base"]
 
 
@@ -66,13 +68,15 @@ def decode_window(record: RequestRecord) -> tuple[float, float] | None:
     return window if window[1] > window[0] else None
 
 
-def others_moved(record: RequestRecord, others: Trace, base_bytes: float | None) -> bool:
+def others_moved(record: RequestRecord, others: Sequence[Trace], base_window: Window | None) -> bool:
     """Return whether other processes' GPU memory changed during the request or since the base."""
     window = decode_window(record)
     if window is None:
         return False
-    sent = number(record.ts) or window[0]
-    seen = others.between(sent - _OTHERS_MARGIN_S, window[1] + _OTHERS_MARGIN_S).values()
-    if seen and base_bytes is not None:
-        seen.append(base_bytes)
-    return bool(seen) and max(seen) - min(seen) > OTHERS_MOVED_BYTES
+    around = [(number(record.ts) or window[0], window[1])] + ([base_window] if base_window else [])
+    for trace in others:
+        near = [trace.between(start - _LISTING_S, end + _LISTING_S).values() for start, end in around]
+        seen = [value for values in near for value in values]
+        if seen and max(seen) - min(seen) > OTHERS_MOVED_BYTES:
+            return True
+    return False

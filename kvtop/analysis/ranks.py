@@ -31,7 +31,10 @@ def ranks_left_out(repeats: Sequence[int]) -> int | None:
 
 
 def _arrangements_by_inversions(repeats: Sequence[int]) -> list[int]:
-    """Return the low half of the coefficients of prod (1 - q^i, i <= n) / prod (1 - q^j, j <= each repeat)."""
+    """Return the low half of the coefficients of prod (1 - q^i) / prod (1 - q^j).
+
+    i runs to the number of requests, j to the repeats of each length.
+    """
     n = sum(repeats)
     half = (n * n - sum(t * t for t in repeats)) // 4
     counts = [1] + [0] * half

@@ -6,13 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from statistics import median
 from typing import Any
 
 from kvtop.analysis.ranks import ranks_left_out
 
 _MAD_TO_SD = 1.4826
+_SAME_LENGTH = 0.05
 _OUTLIER_SDS = 4.0
 _OUTLIER_SHARE = 0.02
 
@@ -66,14 +67,15 @@ def fit_slope(observations: Sequence[Observation]) -> Fit | None:
     wild requests do not move. The 95 % interval is Sen's (1968, JASA 63:1379), see `ranks_left_out`;
     it counts requests, not samples.
     """
-    slopes = _pair_slopes(observations)
+    lengths = _length_groups([o.tokens for o in observations])
+    slopes = _pair_slopes(observations, lengths)
     if not slopes:
         return None
     slope = median(slopes)
     intercept = median(o.bytes - slope * o.tokens for o in observations)
     residuals = [o.bytes - slope * o.tokens - intercept for o in observations]
     scatter = _MAD_TO_SD * median(abs(residual) for residual in residuals)
-    low, high = _interval(slopes, Counter(o.target_tokens for o in observations))
+    low, high = _interval(slopes, Counter(lengths))
     return Fit(
         bytes_per_token=slope,
         intercept_bytes=intercept,
@@ -82,16 +84,29 @@ def fit_slope(observations: Sequence[Observation]) -> Fit | None:
         r2=_r2([o.bytes for o in observations], residuals),
         residual_bytes=scatter,
         n=len(observations),
-        lengths=len({o.target_tokens for o in observations}),
+        lengths=len(set(lengths)),
         outliers=_outliers(observations, residuals, scatter),
     )
 
 
-def _pair_slopes(observations: Sequence[Observation]) -> list[float]:
+def _length_groups(tokens: Sequence[float]) -> list[int]:
+    """Return which length each request has: counted tokens within 5 % of a neighbour are one length.
+
+    By counted tokens and not by the wanted ones, which a server that cuts prompts does not hold.
+    """
+    groups = [0] * len(tokens)
+    order = sorted(range(len(tokens)), key=lambda place: tokens[place])
+    for before, place in pairwise(order):
+        apart = tokens[place] - tokens[before] > max(_SAME_LENGTH * tokens[place], 1.0)
+        groups[place] = groups[before] + apart
+    return groups
+
+
+def _pair_slopes(observations: Sequence[Observation], lengths: Sequence[int]) -> list[float]:
     return sorted(
         (b.bytes - a.bytes) / (b.tokens - a.tokens)
-        for a, b in combinations(observations, 2)
-        if a.target_tokens != b.target_tokens and abs(a.tokens - b.tokens) >= 1
+        for (a, length_a), (b, length_b) in combinations(zip(observations, lengths, strict=True), 2)
+        if length_a != length_b
     )
 
 
@@ -108,7 +123,9 @@ def _r2(values: Sequence[float], residuals: Sequence[float]) -> float | None:
     return 1 - math.fsum(r * r for r in residuals) / total if total > 0 else None
 
 
-def _outliers(observations: Sequence[Observation], residuals: Sequence[float], scatter: float) -> tuple[str, ...]:
+def _outliers(
+    observations: Sequence[Observation], residuals: Sequence[float], scatter: float
+) -> tuple[str, ...]:
     values = [o.bytes for o in observations]
     bound = max(_OUTLIER_SDS * scatter, _OUTLIER_SHARE * (max(values) - min(values)))
     return tuple(o.cell for o, r in zip(observations, residuals, strict=True) if abs(r) > bound)

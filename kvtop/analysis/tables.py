@@ -80,7 +80,12 @@ def read_table(content: bytes, columns: dict[str, type]) -> pl.DataFrame:
         if columns[name] is not str
     ]
     missing = [pl.lit(None, dtype=types[name]).alias(name) for name in types if name not in header]
-    return raw.with_columns(finite + missing).select(list(types)).drop_nulls("ts").sort("ts", maintain_order=True)
+    return (
+        raw.with_columns(finite + missing)
+        .select(list(types))
+        .drop_nulls("ts")
+        .sort("ts", maintain_order=True)
+    )
 
 
 def _complete_lines(content: bytes) -> tuple[list[str], bytes]:

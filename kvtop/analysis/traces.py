@@ -78,16 +78,19 @@ def engine_gpus(processes: pl.DataFrame) -> frozenset[str]:
     return frozenset(str(uuid) for uuid in rows["uuid"].unique())
 
 
-def others_trace(processes: pl.DataFrame, uuids: Collection[str]) -> Trace:
-    """Return the GPU memory of all processes but the engine on `uuids`, summed at each sampling.
+def others_traces(processes: pl.DataFrame, uuids: Collection[str]) -> tuple[Trace, ...]:
+    """Return the GPU memory of all processes but the engine, one trace for each of `uuids`.
 
-    A sampling that saw the engine alone counts as 0 bytes of the others.
+    Each GPU has its own process lists, seconds apart; one that holds the engine alone counts as 0 bytes.
     """
     import polars as pl
 
-    others = (pl.col("kind") != ENGINE) & pl.col("uuid").is_in(list(uuids))
-    total = processes.group_by("ts").agg(pl.col("gpu_mem_bytes").filter(others).sum().alias("others")).sort("ts")
-    return Trace(total["ts"], total["others"])
+    held = pl.col("gpu_mem_bytes").filter(pl.col("kind") != ENGINE).sum().alias("others")
+    traces = []
+    for uuid in uuids:
+        rows = processes.filter(pl.col("uuid") == uuid).group_by("ts").agg(held).sort("ts")
+        traces.append(Trace(rows["ts"], rows["others"]))
+    return tuple(traces)
 
 
 def gpu_memory_is_held(processes: pl.DataFrame) -> bool:

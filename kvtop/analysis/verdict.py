@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from kvtop.analysis.cells import COLD, ScanPoint
 from kvtop.analysis.memory import Watched, void_shadowed
 from kvtop.analysis.numbers import median, number
+from kvtop.analysis.plateau import Void
 from kvtop.analysis.slope import Fit, Observation, fit_slope
 from kvtop.model.quantity import MIB
 from kvtop.model.record import RequestRecord
@@ -19,6 +22,14 @@ SMALLEST_BYTES_PER_TOKEN = 1024
 """Below any served model: DeepSeek V4, the smallest known, holds 3,300 B/token."""
 GOOD_R2 = 0.98
 DRIFT_SHARE = 0.3
+
+_VOIDS: Mapping[Void, str] = {
+    "no_times": "no request has a first and a last token",
+    "few_samples": "fewer than three samples between first and last token",
+    "others_moved": "other processes' GPU memory moved",
+    "shadowed": "a longer request before kept its memory",
+    "no_base": "no idle samples before the first request",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +57,19 @@ class Verdict:
         """Whether plateau minus base is the memory of that request."""
         return not self.flat and not self.drifts and not self.noisy
 
+    @property
+    def reason(self) -> str:
+        """Why memory says no more than it does, in words; empty where it grew and was read."""
+        if self.rise_bytes is None:
+            return _unread_reason(self.watched)
+        if self.drifts:
+            return "grew from request to request of one length"
+        if self.noisy:
+            return "the rise is lost in what the idle memory does"
+        if self.flat:
+            return "taken at start: the rise is within what a fixed pool moves by itself"
+        return "" if self.flat is False else "the rise is too small for so few lengths to tell"
+
     def delta_of(self, point: ScanPoint) -> float | None:
         """Return the median of plateau minus base over a point's repeats, in bytes."""
         if not self.usable:
@@ -60,7 +84,7 @@ def judge_places(
     """Return the verdict on the first place that grew, else on the likeliest one; None without a place."""
     verdicts = [judge(watched, points, requests) for watched in candidates]
     grown = [verdict for verdict in verdicts if verdict.flat is False]
-    return (grown or verdicts or [None])[0]
+    return next(iter(grown or verdicts), None)
 
 
 def judge(watched: Watched, points: Sequence[ScanPoint], requests: Sequence[RequestRecord]) -> Verdict:
@@ -99,10 +123,17 @@ def observe(watched: Watched, points: Iterable[ScanPoint]) -> list[Observation]:
     return seen
 
 
+def _unread_reason(watched: Watched) -> str:
+    voids = Counter(plateau.void for plateau in watched.plateaus if plateau.void)
+    if voids:
+        return _VOIDS[voids.most_common(1)[0][0]]
+    return "no request with known tokens was measured"
+
+
 def _not_grown(watched: Watched, rise: float, tokens: float, *, lengths: int, noise: float) -> Verdict:
     if noise > max(rise, DEVICE_WOBBLE_BYTES):
         return Verdict(watched, None, rise, tokens, noisy=True)
-    tellable = lengths > 1 or rise < SMALLEST_BYTES_PER_TOKEN * tokens
+    tellable = lengths > 2 or rise < SMALLEST_BYTES_PER_TOKEN * tokens
     return Verdict(watched, True if tellable else None, rise, tokens)
 
 
@@ -119,7 +150,9 @@ def _grown(
     seen = observe(kept, points)
     drifts = _drifts(seen)
     fit = None if drifts else fit_slope(_preferred(seen, points))
-    return Verdict(kept, False, rise, tokens, fit, keeps=keeps and not drifts, drifts=drifts)
+    return Verdict(
+        kept, flat=False, rise_bytes=rise, tokens=tokens, fit=fit, keeps=keeps and not drifts, drifts=drifts
+    )
 
 
 def _rise(seen: Sequence[Observation]) -> tuple[float | None, float]:
@@ -145,21 +178,16 @@ def _follows(fit: Fit | None) -> bool:
 
 
 def _keeps(watched: Watched) -> bool:
-    """Return whether idle memory after a request stayed near its plateau, and no plateau ever fell."""
+    """Return whether most requests left their memory taken, and no plateau fell below an earlier one."""
+    base = watched.base_bytes or 0.0
+    left = [(low - base) / rise for cell, low in watched.lows if (rise := watched.rise_of(cell) or 0.0) > 0]
+    if not left or sum(share >= 0.5 for share in left) < 0.8 * len(left):
+        return False
     plateaus = [p.bytes for p in watched.plateaus if p.bytes is not None]
-    if watched.after is None or watched.base_bytes is None or not plateaus:
-        return False
-    cell, after = watched.after
-    held = watched.rise_of(cell)
-    if held is None or held <= 0 or after - watched.base_bytes < held / 2:
-        return False
-    allowed = 0.1 * (max(plateaus) - watched.base_bytes)
-    highest = plateaus[0]
-    for value in plateaus:
-        if value < highest - allowed:
-            return False
-        highest = max(highest, value)
-    return True
+    allowed = 0.1 * (max(plateaus) - base)
+    return all(
+        value >= highest - allowed for highest, value in zip(accumulate(plateaus, max), plateaus, strict=True)
+    )
 
 
 def _drifts(seen: Sequence[Observation]) -> bool:

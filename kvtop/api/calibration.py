@@ -45,7 +45,7 @@ class LengthModel:
         if not zero_words_tokens or not tokens:
             raise KvtopError(_no_usage(zero_words_tokens, tokens))
         slope = (tokens - zero_words_tokens) / words
-        if not _is_plausible(slope):
+        if not is_plausible(slope):
             raise KvtopError(_odd(zero_words_tokens, words, tokens))
         return cls(slope, zero_words_tokens, _weight(words))
 
@@ -90,7 +90,7 @@ class LengthModel:
         if words < 1:
             return False
         if self.is_assumed:
-            return _is_plausible((prompt_tokens - self.template_tokens) / words)
+            return is_plausible((prompt_tokens - self.template_tokens) / words)
         expected = self.tokens_for(words)
         return abs(prompt_tokens - expected) <= LEARNED_WITHIN * expected
 
@@ -105,7 +105,8 @@ def _weight(words: int) -> float:
     return words**2 / (cut * (1 - cut / CALIBRATION_WORDS) + 2)
 
 
-def _is_plausible(tokens_per_word: float) -> bool:
+def is_plausible(tokens_per_word: float) -> bool:
+    """Return whether words can cost that: less means a cut prompt, more another prompt than ours."""
     return _FEWEST_PER_WORD <= tokens_per_word <= _MOST_PER_WORD
 
 

@@ -6,14 +6,16 @@ import re
 from dataclasses import dataclass
 
 _NUMBER = r"(\d[\d,_]*)"
+_LENGTH = rf"maximum context length (?:is|of) {_NUMBER}"
 _LIMIT_FIRST = (
-    rf"maximum context length (?:is|of) {_NUMBER} tokens?\. however, you requested (?:about )?{_NUMBER}",
-    rf"maximum context length (?:is|of) {_NUMBER}.{{0,200}}?prompt contains (?:at least )?{_NUMBER} (?:input )?tokens",
-    rf"maximum context length (?:is|of) {_NUMBER} tokens?\. you requested a total of {_NUMBER} tokens",
+    rf"{_LENGTH}.{{0,200}}?prompt contains (?:at least )?{_NUMBER} (?:input )?tokens",
+    rf"{_LENGTH}.{{0,200}}?\({_NUMBER} (?:in (?:the|your) (?:messages|prompt)|of text input)",
+    rf"{_LENGTH}.{{0,200}}?: {_NUMBER} tokens from the input",
+    rf"{_LENGTH} tokens?\. however, you requested (?:about )?{_NUMBER} tokens",
     rf"maximum prompt length is {_NUMBER} but the request contains {_NUMBER}",
     rf"exceeded model token limit: {_NUMBER}(?: \(requested: {_NUMBER}\))?",
     rf"`inputs` tokens \+ `max_new_tokens` must be <= {_NUMBER}(?:\. given: {_NUMBER})?",
-    rf"maximum context length (?:is|of) {_NUMBER}()",
+    rf"{_LENGTH}()",
 )
 _ASKED_FIRST = (
     rf"input \({_NUMBER} tokens?\) is longer than the model'?s context length \({_NUMBER}",
@@ -22,6 +24,7 @@ _ASKED_FIRST = (
     rf"input token count \(?{_NUMBER}\)? exceeds the maximum number of tokens allowed \(?{_NUMBER}",
     rf"prompt contains {_NUMBER} tokens.{{0,200}}?model with {_NUMBER} maximum context length",
     rf"prompt token count of {_NUMBER} exceeds the limit of {_NUMBER}",
+    rf"exceed context limit: {_NUMBER} \+ \d+ > {_NUMBER}",
     rf"current length is {_NUMBER} while limit is {_NUMBER}",
 )
 _WITHOUT_NUMBERS = re.compile(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from kvtop.api.calibration import is_plausible
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
@@ -33,8 +35,8 @@ class JsonReply(Protocol):
 class JsonPoster(Protocol):
     """A client that posts JSON to a path of the server.
 
-    The path is joined to the server's root: the base URL without a trailing slash and without a
-    trailing `/v1`, because vLLM and llama.cpp serve `/tokenize` beside `/v1` and not under it.
+    The path is joined to the server's root (`url.root_url`), because vLLM and llama.cpp serve
+    `/tokenize` beside `/v1` and not under it.
     """
 
     async def post_json(self, path: str, body: Mapping[str, Any]) -> JsonReply:
@@ -60,23 +62,32 @@ async def fit_words(
     """Return the body words whose counted prompt is nearest to `target_tokens`.
 
     `count` counts the tokens of a prompt, `write` writes the prompt of so many words. Counting ends
-    when the prompt is within one word's tokens, when the server stops counting, or after
-    `COUNTING_ROUNDS`. Raises KvtopError with `length_too_short` like `LengthModel.words_for`.
+    when the prompt is within one word's tokens, when the server stops counting or counts what words
+    cannot cost (a cut prompt), or after `COUNTING_ROUNDS`.
+
+    Raises KvtopError with `length_too_short` like `LengthModel.words_for`.
     """
     words = best = model.words_for(target_tokens)
     least_error: int | None = None
     for _ in range(COUNTING_ROUNDS):
         tokens = await count(write(words))
         if tokens is None:
-            return best
+            break
         error = target_tokens - tokens
         if least_error is None or abs(error) < least_error:
             best, least_error = words, abs(error)
-        step = round(error / model.tokens_per_word)
-        if step == 0 or abs(error) <= model.tokens_per_word:
-            return best
-        words = max(words + step, 0)
+        factor = _factor(model, words, tokens)
+        if abs(error) <= factor or not is_plausible(factor):
+            break
+        words = max(words + round(error / factor), 0)
     return best
+
+
+def _factor(model: LengthModel, words: int, tokens: int) -> float:
+    """Return tokens per word as just counted: an assumed or spoilt factor would step past the target."""
+    if words < 1:
+        return model.tokens_per_word
+    return (tokens - model.template_tokens) / words
 
 
 async def _count_vllm(client: JsonPoster, model: str, messages: list[dict[str, str]]) -> int | None:

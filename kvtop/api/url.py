@@ -106,7 +106,9 @@ def _split(text: str) -> SplitResult | None:
 def _check_path(path: str) -> None:
     if "://" in path or _UNPRINTABLE.search(path) or "#" in path:
         failure = Failure.of(
-            "bad_url", f"{path!r} is not a path below the base URL.", "Write a path such as /v1/chat/completions."
+            "bad_url",
+            f"{path!r} is not a path below the base URL.",
+            "Write a path such as /v1/chat/completions.",
         )
         raise KvtopError(failure)
 

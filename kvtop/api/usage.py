@@ -22,14 +22,12 @@ _CACHE_WRITE = (
     ("prompt_tokens_details", "cached_creation_tokens"),
     ("prompt_tokens_details", "created_cache_tokens"),
     ("input_tokens_details", "cache_write_tokens"),
-    ("cache_creation_input_tokens",),
 )
 _REASONING = (
     ("completion_tokens_details", "reasoning_tokens"),
     ("output_tokens_details", "reasoning_tokens"),
     ("output_tokens_details", "thinking_tokens"),
 )
-_INPUT_KEYS = ("prompt_tokens", "input_tokens")
 _TIMINGS = "timings"
 
 
@@ -67,7 +65,9 @@ def merge_usage(earlier: Mapping[str, Any] | None, later: Mapping[str, Any]) -> 
     if "prompt_tokens" in later or "input_tokens_details" in later:
         return dict(later)
     told = {key: value for key, value in later.items() if value is not None}
-    cached = any(as_count(told.get(key)) for key in ("cache_read_input_tokens", "cache_creation_input_tokens"))
+    cached = any(
+        as_count(told.get(key)) for key in ("cache_read_input_tokens", "cache_creation_input_tokens")
+    )
     if not cached and as_count(told.get("input_tokens")) == 0:
         told.pop("input_tokens")
     return {**earlier, **told}
@@ -118,17 +118,22 @@ def _either(raw: Mapping[str, Any], chat_key: str, other_key: str) -> int | None
 
 
 def _prompt(raw: Mapping[str, Any]) -> int | None:
-    prompt = _either(raw, *_INPUT_KEYS)
+    prompt = _either(raw, "prompt_tokens", "input_tokens")
     if prompt is None or as_count(raw.get("prompt_tokens")):
         return prompt
-    if as_object(raw.get("input_tokens_details")):
+    if as_object(raw.get("input_tokens_details")) or as_object(raw.get("prompt_tokens_details")):
         return prompt
-    read, created = as_count(raw.get("cache_read_input_tokens")), _cache_write(raw)
-    return prompt + (read or 0) + (created or 0)
+    # Anthropic counts what was read from and written to the cache beside the input, not in it.
+    return prompt + (as_count(raw.get("cache_read_input_tokens")) or 0) + (_anthropic_write(raw) or 0)
 
 
 def _cache_write(raw: Mapping[str, Any]) -> int | None:
-    whole = _first(raw, _CACHE_WRITE)
+    reported = _first(raw, _CACHE_WRITE)
+    return reported if reported is not None else _anthropic_write(raw)
+
+
+def _anthropic_write(raw: Mapping[str, Any]) -> int | None:
+    whole = as_count(raw.get("cache_creation_input_tokens"))
     if whole is not None:
         return whole
     split = as_object(raw.get("cache_creation"))

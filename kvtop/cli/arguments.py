@@ -56,16 +56,22 @@ def add_endpoint(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("endpoint")
     group.add_argument("--profile", metavar="NAME", help="a profile of yours or a shipped one")
     group.add_argument("--base-url", metavar="URL", help="instead of a profile, e.g. http://127.0.0.1:8000")
-    group.add_argument("--model", metavar="ID", help="model id; may be left out where the server has only one")
+    group.add_argument(
+        "--model", metavar="ID", help="model id; may be left out where the server has only one"
+    )
     group.add_argument("--key-env", metavar="NAME", help="environment variable that holds the key")
     group.add_argument("--dialect", choices=DIALECTS, help=f"wire format (default {OPENAI_CHAT})")
-    group.add_argument("--pid", type=at_least_one, help="the engine's process, whose memory is read with its children's")
+    group.add_argument(
+        "--pid", type=at_least_one, help="the engine's process, whose memory is read with its children's"
+    )
     add_demo(group)
 
 
-def add_demo(group: argparse._ArgumentGroup) -> None:  # noqa: SLF001  argparse has no public name for a group
+def add_demo(group: argparse._ArgumentGroup) -> None:
     """Add the embedded simulator."""
-    group.add_argument("--demo", action="store_true", help="measure the embedded simulator; every number is SIMULATED")
+    group.add_argument(
+        "--demo", action="store_true", help="measure the embedded simulator; every number is SIMULATED"
+    )
     group.add_argument("--demo-engine", choices=("growing", "paged"), default="growing")
 
 

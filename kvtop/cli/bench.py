@@ -46,7 +46,9 @@ def simulated(engine: str) -> Iterator[Bench]:
     """Yield a bench on a simulator of its own."""
     with start_simulator("paged" if engine == "paged" else "growing") as simulator:
         endpoint = Endpoint(simulator.base_url, simulator.model, name="demo", simulated=True)
-        yield Bench(Target(endpoint, "local", None), open_source(simulator_url=simulator.base_url), demo=engine)
+        yield Bench(
+            Target(endpoint, "local", None), open_source(simulator_url=simulator.base_url), demo=engine
+        )
 
 
 def real(target: Target) -> Bench:
@@ -67,11 +69,13 @@ def with_model(target: Target) -> Target:
         raise KvtopError(Failure("no_model", text, listing.hint or "Add --model ID."))
     if len(listing) != 1:
         known = ", ".join(listing[:8]) or "none"
-        raise KvtopError(Failure("no_model", f"No --model given, and the server has {known}.", "Add --model ID."))
+        raise KvtopError(
+            Failure("no_model", f"No --model given, and the server has {known}.", "Add --model ID.")
+        )
     return replace(target, endpoint=replace(target.endpoint, model=listing[0]))
 
 
 async def _models(endpoint: Endpoint) -> list[str] | Failure:
     async with ApiClient(endpoint, timeout_s=15.0) as client:
         listing = await client.models()
-    return listing if isinstance(listing, Failure) else [model.id for model in listing.models]
+    return listing if isinstance(listing, Failure) else list(listing.ids)

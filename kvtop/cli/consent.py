@@ -27,7 +27,9 @@ def ask_before_spending(estimate: Estimate, *, costs: bool, agreed: bool) -> Non
         return
     if not is_tty(sys.stdin):
         text = "This run spends tokens of a remote provider, and nobody can be asked here."
-        raise KvtopError(Failure("not_confirmed", text, "Add --yes, and --max-total-tokens N for a hard bound."))
+        raise KvtopError(
+            Failure("not_confirmed", text, "Add --yes, and --max-total-tokens N for a hard bound.")
+        )
     sys.stderr.write("Go on? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):

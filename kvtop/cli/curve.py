@@ -24,7 +24,7 @@ def draw_curve(title: str, points: Sequence[tuple[float | None, float | None]], 
     import plotext
 
     plotext.clear_figure()
-    plotext.limit_size(False, False)
+    plotext.limit_size(False, False)  # noqa: FBT003  plotext has no names for them
     plotext.theme("clear")
     plotext.plot_size(WIDTH, HEIGHT)
     xs, ys = zip(*finite, strict=True)
@@ -42,7 +42,9 @@ def draw_curve(title: str, points: Sequence[tuple[float | None, float | None]], 
 
 
 def _finite(points: Sequence[tuple[float | None, float | None]]) -> list[Point]:
-    return [(x, y) for x, y in points if x is not None and y is not None and math.isfinite(x) and math.isfinite(y)]
+    return [
+        (x, y) for x, y in points if x is not None and y is not None and math.isfinite(x) and math.isfinite(y)
+    ]
 
 
 def _short(tokens: float) -> str:

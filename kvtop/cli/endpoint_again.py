@@ -24,9 +24,14 @@ def endpoint_again(manifest: Manifest, environ: Mapping[str, str]) -> Endpoint:
     if manifest.profile is None:
         origin = str(kept.get("key_origin", ""))
         key_env = origin.removeprefix(_ENV) if origin.startswith(_ENV) else None
-        return endpoint_from_flags(str(kept.get("base_url", "")), manifest.model or "", key_env, dialect, environ)
+        return endpoint_from_flags(
+            str(kept.get("base_url", "")), manifest.model or "", key_env, dialect, environ
+        )
     endpoint = endpoint_of(load_profile(manifest.profile, environ), environ, dialect=dialect)
     if endpoint.base_url.rstrip("/") != str(kept.get("base_url", "")).rstrip("/"):
-        text = f"Profile {manifest.profile} now points to {endpoint.base_url}; the run was measured on {kept.get('base_url')}."
+        measured = kept.get("base_url")
+        text = (
+            f"Profile {manifest.profile} points to {endpoint.base_url}; the run was measured on {measured}."
+        )
         raise KvtopError(Failure.of("profile_changed", text, "Start a new run, or point the profile back."))
     return replace(endpoint, model=manifest.model or endpoint.model)

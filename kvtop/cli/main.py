@@ -53,8 +53,8 @@ def build_parser(arguments: Sequence[str]) -> Parser:
     parser = Parser(
         prog="kvtop",
         description="What a token of context costs: in memory on your own GPU host, and on the bill.",
-        epilog="kvtop --demo runs a length scan on the embedded simulator. Exit codes: 0 done, 1 measured with "
-        "failures, 2 wrong use, 3 endpoint refused or unreachable, 130 stopped (data kept).",
+        epilog="kvtop --demo runs a length scan on the embedded simulator. Exit codes: 0 done, "
+        "1 measured with failures, 2 wrong use, 3 endpoint refused or unreachable, 130 stopped (data kept).",
     )
     parser.add_argument("--version", action="version", version=f"kvtop {kvtop.__version__}")
     parser.add_argument("--demo", action="store_true", help="run the demo scan on the embedded simulator")
@@ -74,7 +74,7 @@ def _add_demo_engine(parser: argparse.ArgumentParser) -> None:
         "--demo-engine",
         choices=("growing", "paged"),
         default="growing",
-        help="growing: KV memory grows with the context (default); paged: the pool is taken at start, as vLLM does",
+        help="growing: KV memory follows the context (default); paged: the pool is taken at start",
     )
 
 

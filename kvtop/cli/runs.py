@@ -41,7 +41,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     _action(actions, "list", "all runs, newest first", _list, named=False)
     show_parser = _action(actions, "show", "table, slope, findings and curves of a run", _show)
-    show_parser.add_argument("--recompute", action="store_true", help="rebuild findings.json from the raw rows")
+    show_parser.add_argument(
+        "--recompute", action="store_true", help="rebuild findings.json from the raw rows"
+    )
     _action(actions, "follow", "tell a run's events, from its start and then live", _follow)
     _action(actions, "cancel", "stop a live run; what it measured is kept", _cancel)
     resume = _action(actions, "resume", "measure what is missing", _resume)
@@ -51,7 +53,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def _action(
     actions: Any, name: str, summary: str, execute: Callable[[argparse.Namespace], int], *, named: bool = True
 ) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = actions.add_parser(name, help=summary, description=summary.capitalize() + ".")
+    parser: argparse.ArgumentParser = actions.add_parser(
+        name, help=summary, description=summary.capitalize() + "."
+    )
     if named:
         parser.add_argument("run", metavar="RUN", nargs="?", default="latest", help=_RUN_HELP)
     parser.add_argument("--json", action="store_true", help="JSON on stdout")

@@ -27,9 +27,15 @@ _READY_S = 10.0
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `kvtop sample`."""
     parser.add_argument("--out", required=True, metavar="F.csv", help="CSV of GPU readings; `-` for stdout")
-    parser.add_argument("--interval", type=arg.duration, metavar="100ms", help="time between samples (default 100ms)")
-    parser.add_argument("--duration", type=arg.duration, metavar="600s", help="how long; until Ctrl-C when left out")
-    parser.add_argument("--gpus", type=arg.names, default=(), metavar="0,2", help="only these GPUs, by index or UUID")
+    parser.add_argument(
+        "--interval", type=arg.duration, metavar="100ms", help="time between samples (default 100ms)"
+    )
+    parser.add_argument(
+        "--duration", type=arg.duration, metavar="600s", help="how long; until Ctrl-C when left out"
+    )
+    parser.add_argument(
+        "--gpus", type=arg.names, default=(), metavar="0,2", help="only these GPUs, by index or UUID"
+    )
     parser.add_argument(
         "--pid", type=arg.at_least_one, help="also sample this process and its children, into F.processes.csv"
     )
@@ -65,7 +71,7 @@ def _source(options: argparse.Namespace) -> Iterator[GpuSource]:
 
 
 def _sample(sampler: Sampler, duration_s: float | None, *, engine_pid: int | None) -> bool:
-    """Run the sampler. Returns whether a signal ended it. Raises KvtopError when there is nothing to sample."""
+    """Run the sampler. Returns whether a signal ended it. Raises KvtopError with nothing to sample."""
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
@@ -97,6 +103,7 @@ def _summarise(file: SampleFile, status: SamplerStatus, *, as_json: bool) -> Non
         )
         return
     paths = ", ".join(str(path) for path in file.paths) or "stdout"
-    say(f"{file.rows:,} rows in {paths}; late p99 {format_seconds(late.p99_s)}, {status.missed} deadlines missed")
+    late_p99 = format_seconds(late.p99_s)
+    say(f"{file.rows:,} rows in {paths}; late p99 {late_p99}, {status.missed} deadlines missed")
     if status.failure is not None:
         say_failure(status.failure)

@@ -23,15 +23,28 @@ from kvtop.settings.config import Settings, load_settings
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `kvtop scan`."""
     plan = parser.add_argument_group("plan")
-    plan.add_argument("--lengths", type=arg.lengths, metavar="4k,16k,…", help="prompt tokens (default 4k,16k,32k,64k,128k)")
+    plan.add_argument(
+        "--lengths", type=arg.lengths, metavar="4k,16k,…", help="prompt tokens (default 4k,16k,32k,64k,128k)"
+    )
     plan.add_argument("--repeats", type=arg.at_least_one, metavar="N", help="requests per length (default 3)")
-    plan.add_argument("--prefix", choices=("cold", "reused", "both"), help="share nothing, reuse a prefix, or pairs of both")
-    plan.add_argument("--max-tokens", type=arg.at_least_one, metavar="N", help="answer tokens (default 64, more where memory is read)")
+    plan.add_argument(
+        "--prefix", choices=("cold", "reused", "both"), help="share nothing, reuse a prefix, or pairs of both"
+    )
+    plan.add_argument(
+        "--max-tokens",
+        type=arg.at_least_one,
+        metavar="N",
+        help="answer tokens (default 64, more where memory is read)",
+    )
     plan.add_argument("--temperature", type=arg.not_negative, metavar="T", help="default 0")
     plan.add_argument("--timeout", type=arg.duration, metavar="300s", help="longest time for one request")
     plan.add_argument("--interval", type=arg.duration, metavar="100ms", help="time between memory samples")
-    plan.add_argument("--seed", type=arg.seed, metavar="N", help="the same prompts again; the server may have them cached")
-    plan.add_argument("--max-total-tokens", type=arg.at_least_one, metavar="N", help="a budget that is never exceeded")
+    plan.add_argument(
+        "--seed", type=arg.seed, metavar="N", help="the same prompts again; the server may have them cached"
+    )
+    plan.add_argument(
+        "--max-total-tokens", type=arg.at_least_one, metavar="N", help="a budget that is never exceeded"
+    )
     plan.add_argument("--keep-bodies", action="store_true", help="keep prompts and answers in the run folder")
     arg.add_endpoint(parser)
     parser.add_argument("--yes", action="store_true", help="do not ask before tokens are spent")

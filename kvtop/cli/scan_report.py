@@ -28,7 +28,9 @@ def curves(document: Mapping[str, Any]) -> list[str]:
         if any(point["mem_delta_bytes"] is not None for point in points):
             drawn.append(_memory_curve(points, prefix, mark))
         ttft = [(point["prompt_tokens"], point["ttft_s"]) for point in points]
-        drawn.append(draw_curve(f"TTFT in s, {prefix} prefix (client clock){mark}", ttft, x_label="prompt tokens"))
+        drawn.append(
+            draw_curve(f"TTFT in s, {prefix} prefix (client clock){mark}", ttft, x_label="prompt tokens")
+        )
     return [curve for curve in drawn if curve]
 
 
@@ -36,11 +38,16 @@ def _memory_curve(points: Sequence[Mapping[str, Any]], prefix: str, mark: str) -
     deltas = [point["mem_delta_bytes"] for point in points if point["mem_delta_bytes"] is not None]
     unit, factor = ("GiB", GIB) if max(deltas) >= GIB else ("MiB", MIB)
     scaled = [
-        (point["prompt_tokens"], None if point["mem_delta_bytes"] is None else point["mem_delta_bytes"] / factor)
+        (
+            point["prompt_tokens"],
+            None if point["mem_delta_bytes"] is None else point["mem_delta_bytes"] / factor,
+        )
         for point in points
     ]
     origin = next((point["mem_origin"] for point in points if point["mem_origin"]), "")
-    return draw_curve(f"memory over base in {unit}, {prefix} prefix ({origin}){mark}", scaled, x_label="prompt tokens")
+    return draw_curve(
+        f"memory over base in {unit}, {prefix} prefix ({origin}){mark}", scaled, x_label="prompt tokens"
+    )
 
 
 def _heading(document: Mapping[str, Any]) -> str:
@@ -53,7 +60,9 @@ def _table(points: Sequence[Mapping[str, Any]]) -> str:
         return "Nothing was measured."
     rows = [_COLUMNS, *(_row(point) for point in points)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(_COLUMNS))]
-    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows
+    )
 
 
 def _row(point: Mapping[str, Any]) -> tuple[str, ...]:

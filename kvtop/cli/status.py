@@ -19,8 +19,12 @@ from kvtop.telemetry.one_reading import Reading, read_once
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `kvtop status`."""
-    parser.add_argument("--gpus", type=arg.names, default=(), metavar="0,2", help="only these GPUs, by index or UUID")
-    parser.add_argument("--pid", type=arg.at_least_one, help="the engine's process, whose memory is read with its children's")
+    parser.add_argument(
+        "--gpus", type=arg.names, default=(), metavar="0,2", help="only these GPUs, by index or UUID"
+    )
+    parser.add_argument(
+        "--pid", type=arg.at_least_one, help="the engine's process, whose memory is read with its children's"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     arg.add_demo(parser.add_argument_group("simulator"))
     parser.set_defaults(execute=execute)
@@ -30,24 +34,26 @@ def execute(options: argparse.Namespace) -> int:
     """Read once, print, return the exit code: 0 also where there is no GPU, which is said."""
     if options.demo:
         with start_simulator(options.demo_engine) as simulator:
-            reading = read_once(open_source(simulator_url=simulator.base_url), engine_pid=options.pid)
+            source = open_source(simulator_url=simulator.base_url)
+            reading = read_once(source, engine_pid=options.pid)
     else:
-        reading = read_once(open_source(gpus=options.gpus), engine_pid=options.pid)
+        source = open_source(gpus=options.gpus)
+        reading = read_once(source, engine_pid=options.pid)
     if options.json:
-        show_json(_document(reading))
+        show_json(_document(reading, source.name))
     else:
         show(_text(reading))
     return exit_codes.DONE
 
 
-def _document(reading: Reading) -> dict[str, Any]:
+def _document(reading: Reading, source: str) -> dict[str, Any]:
     return {
         "schema": "kvtop.status/1",
         "ts": time.time(),
-        "gpu_source": reading.source,
+        "gpu_source": source,
         "gpus": [_gpu_json(gpu) for gpu in reading.gpus],
         "processes": [_process_json(process) for process in reading.processes],
-        "failure": reading.failure.to_json() if reading.failure else None,
+        "failures": [failure.to_json() for failure in reading.failures],
     }
 
 
@@ -85,10 +91,10 @@ def _process_json(process: ProcessReading) -> dict[str, Any]:
 
 def _text(reading: Reading) -> str:
     lines: list[str] = []
-    if reading.failure is not None:
-        lines.append(f"GPU: {reading.failure.text}")
-        if reading.failure.hint:
-            lines.append(f"     {reading.failure.hint}")
+    for failure in reading.failures:
+        lines.append(failure.text)
+        if failure.hint:
+            lines.append(f"  {failure.hint}")
     for gpu in reading.gpus:
         lines += _gpu_lines(gpu)
     lines += _process_lines(reading.processes)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from kvtop.api.calibration import LengthModel
 from kvtop.api.client import ApiClient
 from kvtop.api.exchange import ChatRequest, Message
+from kvtop.api.token_count import count_prompt_tokens
 from kvtop.experiments.budget import Budget
 from kvtop.experiments.log import ExperimentLog
 from kvtop.experiments.request_record import Label, record_of
@@ -74,10 +75,16 @@ class Asker:
         record = record_of(replace(label, id=request_id), exchange, self.endpoint)
         record = replace(record, shared_prefix_tokens=self._shared_tokens(label, record))
         if self._keep_bodies:
-            record = replace(record, body={"messages": [{"role": "user", "content": prompt}]}, answer_text=exchange.text)
+            record = replace(
+                record, body={"messages": [{"role": "user", "content": prompt}]}, answer_text=exchange.text
+            )
         self._log.request(record)
         self._budget.spend(self._cost_tokens(record))
         return record
+
+    async def count(self, prompt: str) -> int | None:
+        """Return what the server's own tokenizer makes of `prompt`, None where it has none to ask."""
+        return await count_prompt_tokens(self._client, self.endpoint.model, prompt)
 
     def _shared_tokens(self, label: Label, record: RequestRecord) -> int | None:
         if label.shared_words is None or record.prompt_tokens is None or label.prompt_words is None:

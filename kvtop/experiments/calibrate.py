@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 from kvtop.api.calibration import CALIBRATION_WORDS, LengthModel
@@ -11,7 +11,7 @@ from kvtop.api.prompts import PromptWriter
 from kvtop.experiments.asking import Asker
 from kvtop.experiments.outcome import Outcome
 from kvtop.experiments.request_record import Label
-from kvtop.model.failure import Failure
+from kvtop.model.failure import Failure, KvtopError
 from kvtop.model.plan import DEFAULT_MAX_TOKENS
 from kvtop.model.record import RequestRecord
 
@@ -22,15 +22,16 @@ class Calibration:
 
     tokens_per_word: float
     template_tokens: float
-    lengths_assumed: bool
-    """True when the endpoint reports no usable counts and one token a word is taken for granted."""
+    weight: float
+    """What the fit weighs against later answers; 0 when the endpoint reports no usable counts and one
+    token a word is taken for granted."""
     decode_tok_s: float | None = None
     cached_template_tokens: int | None = None
     """Cached tokens of a prompt that shares nothing but the chat template with the one before."""
 
     def length_model(self) -> LengthModel:
         """Return the model from words to tokens."""
-        return LengthModel(self.tokens_per_word, self.template_tokens)
+        return LengthModel(self.tokens_per_word, self.template_tokens, self.weight)
 
     def to_json(self) -> dict[str, Any]:
         """Return a table for run.toml."""
@@ -59,17 +60,34 @@ async def calibrate(asker: Asker, writer: PromptWriter) -> tuple[Calibration, Fa
         if record.failure is not None:
             return Outcome("refused", record.failure)
         records.append(record)
-    return _read(*records)
+    calibration, failure = _read(*records)
+    if failure is None:
+        return calibration, None
+    counted = await _count_instead(asker, writer)
+    return (replace(counted, decode_tok_s=calibration.decode_tok_s), None) if counted else (calibration, failure)
+
+
+async def _count_instead(asker: Asker, writer: PromptWriter) -> Calibration | None:
+    """Ask the server's own tokenizer, where it has one, because its answers carry no counts."""
+    number = asker.next_number()
+    counts = [await asker.count(writer.cold(number, words)) for words in (0, CALIBRATION_WORDS)]
+    try:
+        lengths = LengthModel.from_two(counts[0], CALIBRATION_WORDS, counts[1])
+    except KvtopError:
+        return None
+    return Calibration(lengths.tokens_per_word, lengths.template_tokens, lengths.weight)
 
 
 def _read(empty: RequestRecord, full: RequestRecord) -> tuple[Calibration, Failure | None]:
-    fitted = LengthModel.from_two(empty.prompt_tokens, CALIBRATION_WORDS, full.prompt_tokens)
-    failure = fitted if isinstance(fitted, Failure) else None
-    lengths = LengthModel.assumed() if isinstance(fitted, Failure) else fitted
+    failure: Failure | None = None
+    try:
+        lengths = LengthModel.from_two(empty.prompt_tokens, CALIBRATION_WORDS, full.prompt_tokens)
+    except KvtopError as error:
+        lengths, failure = LengthModel.assumed(), error.failure
     calibration = Calibration(
         lengths.tokens_per_word,
         lengths.template_tokens,
-        lengths_assumed=failure is not None,
+        lengths.weight,
         decode_tok_s=full.decode_tok_s,
         cached_template_tokens=full.cached_tokens,
     )

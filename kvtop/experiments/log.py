@@ -19,7 +19,9 @@ class ExperimentLog(Protocol):
     def note(self, code: str, text: str, **data: Any) -> None:
         """Keep a remark about the run, e.g. the base window or a skipped length."""
 
-    def progress(self, done: int, total: int, elapsed_s: float, left_s: float | None, spent_tokens: int) -> None:
+    def progress(
+        self, done: int, total: int, elapsed_s: float, left_s: float | None, spent_tokens: int
+    ) -> None:
         """Tell how far the run is."""
 
     def remember(self, **context: Any) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from kvtop.api.client import ApiClient
-from kvtop.api.prompts import PromptWriter
+from kvtop.api.prompts import PromptWriter, shared_words
 from kvtop.experiments.answer_length import choose_answer_tokens
 from kvtop.experiments.asking import Asker
 from kvtop.experiments.budget import Budget
@@ -17,7 +17,7 @@ from kvtop.experiments.log import ExperimentLog
 from kvtop.experiments.outcome import Outcome
 from kvtop.experiments.request_record import Label
 from kvtop.experiments.steady import SteadyWatch
-from kvtop.model.failure import Failure
+from kvtop.model.failure import Failure, KvtopError
 from kvtop.model.plan import DEFAULT_MAX_TOKENS, ScanCell, ScanPlan
 from kvtop.model.record import RequestRecord
 
@@ -45,6 +45,16 @@ class Earlier:
     requests_sent: int = 0
     spent_tokens: int = 0
     calibration: Calibration | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Primed:
+    """The last prompt that the server has read whole."""
+
+    target_tokens: int
+    repeat: int
+    ordinal: int
+    words: int
 
 
 class LengthScan:
@@ -82,7 +92,7 @@ class LengthScan:
         self._context_tokens = client.endpoint.context_window
         self._ended_lengths = set(self._earlier.ended_lengths)
         self._answer_tokens = plan.max_tokens or DEFAULT_MAX_TOKENS
-        self._primed: tuple[int, int, int, int] | None = None
+        self._primed: _Primed | None = None
         self._unusable_in_a_row = 0
 
     async def run(self) -> Outcome:
@@ -121,14 +131,27 @@ class LengthScan:
         self._log.remember(
             **calibration.to_json(), answer_tokens=self._answer_tokens, context_tokens=self._context_tokens
         )
+        self._skip_short_lengths()
         return None
+
+    def _skip_short_lengths(self) -> None:
+        for length in self._plan.lengths:
+            try:
+                self._asker.lengths.words_for(length)
+            except KvtopError as error:
+                self._ended_lengths.add(length)
+                self._log.note(error.failure.code, str(error.failure), target_tokens=length)
 
     async def _take_base(self, steady: SteadyWatch) -> None:
         base = await steady.wait(self._clock)
         if base is None:
             self._log.note("memory_not_watched", "No memory is being sampled on this host.")
             return
-        text = "Memory stands still: the base." if base.steady else "Memory still moves: its last second is the base."
+        text = (
+            "Memory stands still: the base."
+            if base.steady
+            else "Memory still moves: its last second is the base."
+        )
         self._log.note("base", text, from_ts=base.from_ts, to_ts=base.to_ts, steady=base.steady)
 
     async def _measure(self) -> Outcome:
@@ -147,12 +170,14 @@ class LengthScan:
         return Outcome("complete")
 
     def _affordable(self, cell: ScanCell) -> bool:
-        prompts = 2 if cell.prefix == "reused" and not self._is_primed(cell) else 1
+        prompts = 2 if cell.prefix == "reused" and self._primed_for(cell) is None else 1
         return self._asker.can_pay(cell.target_tokens * prompts, self._answer_tokens * prompts)
 
     def _end_by_budget(self, cell: ScanCell) -> Outcome:
         spent = self._asker.spent_tokens
-        text = f"{spent:,} of {self._plan.max_total_tokens:,} tokens are spent; {cell.id} does not fit any more."
+        text = (
+            f"{spent:,} of {self._plan.max_total_tokens:,} tokens are spent; {cell.id} does not fit any more."
+        )
         self._log.note("budget_reached", text, spent_tokens=spent)
         return Outcome("budget")
 
@@ -174,32 +199,38 @@ class LengthScan:
 
     async def _measure_once(self, cell: ScanCell) -> RequestRecord:
         record = await (self._ask_cold(cell) if cell.prefix == "cold" else self._ask_reused(cell))
-        self._learn(cell, record)
+        if record.tag != "prime":
+            self._learn(cell, record)
         return record
 
-    async def _ask_cold(self, cell: ScanCell, tag: str = "cold", answer_tokens: int | None = None) -> RequestRecord:
+    async def _ask_cold(
+        self, cell: ScanCell, tag: str = "cold", answer_tokens: int | None = None
+    ) -> RequestRecord:
         words = self._asker.lengths.words_for(self._fitted(cell.target_tokens))
         number = self._asker.next_number()
         label = self._label(cell, words, tag=tag, max_tokens=answer_tokens or self._answer_tokens)
         record = await self._asker.ask(label, self._writer.cold(number, words))
         if record.measured:
-            self._primed = (cell.target_tokens, cell.repeat, number, words)
+            self._primed = _Primed(cell.target_tokens, cell.repeat, number, words)
         return record
 
     async def _ask_reused(self, cell: ScanCell) -> RequestRecord:
-        if not self._is_primed(cell):
-            primed = await self._ask_cold(cell, tag="prime", answer_tokens=1)
-            if not primed.measured:
-                return primed
-            self._learn(cell, primed)
-        assert self._primed is not None
-        _, _, ordinal, words = self._primed
-        prompt = self._writer.reused(ordinal, words, variant=self._asker.next_number())
-        label = self._label(cell, words, tag="reused", max_tokens=self._answer_tokens)
-        return await self._asker.ask(replace(label, shared_words=self._writer.shared_words(words)), prompt)
+        primed = self._primed_for(cell)
+        if primed is None:
+            record = await self._ask_cold(cell, tag="prime", answer_tokens=1)
+            self._learn(cell, record)
+            primed = self._primed_for(cell)
+            if primed is None:
+                return record
+        prompt = self._writer.reused(primed.ordinal, primed.words, variant=self._asker.next_number())
+        label = self._label(cell, primed.words, tag="reused", max_tokens=self._answer_tokens)
+        return await self._asker.ask(replace(label, shared_words=shared_words(primed.words)), prompt)
 
-    def _is_primed(self, cell: ScanCell) -> bool:
-        return self._primed is not None and self._primed[:2] == (cell.target_tokens, cell.repeat)
+    def _primed_for(self, cell: ScanCell) -> _Primed | None:
+        primed = self._primed
+        if primed is None or (primed.target_tokens, primed.repeat) != (cell.target_tokens, cell.repeat):
+            return None
+        return primed
 
     def _label(self, cell: ScanCell, words: int, *, tag: str, max_tokens: int) -> Label:
         return Label(

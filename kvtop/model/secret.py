@@ -27,7 +27,9 @@ class Secret:
         redacted = text.replace(self._value, MASK)
         if len(self._value) <= _SHORTEST_FRAGMENT:
             return redacted
-        pieces = {self._value[i : i + _SHORTEST_FRAGMENT] for i in range(len(self._value) - _SHORTEST_FRAGMENT + 1)}
+        pieces = {
+            self._value[i : i + _SHORTEST_FRAGMENT] for i in range(len(self._value) - _SHORTEST_FRAGMENT + 1)
+        }
         longest_first = "|".join(re.escape(p) for p in sorted(pieces))
         return re.sub(rf"(?:{longest_first})+[\w-]*", MASK, redacted) if longest_first else redacted
 

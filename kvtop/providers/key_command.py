@@ -1,4 +1,4 @@
-"""Running a program that prints a key: no shell, a time limit, a bounded output, nothing repeated that may be a key."""
+"""Running a program that prints a key: no shell, limits on time and output, no key repeated."""
 
 from __future__ import annotations
 
@@ -66,28 +66,29 @@ def _result(process: subprocess.Popen[bytes], deadline: float, timeout_s: float)
     return CommandResult(secret, trouble, _safe_message(message.decode("utf-8", errors="replace"), secret))
 
 
-def _collect(
-    process: subprocess.Popen[bytes], deadline: float, timeout_s: float
-) -> tuple[bytes, bytes, str]:
+def _collect(process: subprocess.Popen[bytes], deadline: float, timeout_s: float) -> tuple[bytes, bytes, str]:
     """Read both pipes until they end, one is too full, or the time is up."""
-    pipes = {process.stdout: bytearray(), process.stderr: bytearray()}
+    output, message = bytearray(), bytearray()
     trouble = ""
     with selectors.DefaultSelector() as selector:
-        for pipe in pipes:
+        for pipe, kept in ((process.stdout, output), (process.stderr, message)):
             if pipe is not None:
-                selector.register(pipe, selectors.EVENT_READ)
+                selector.register(pipe, selectors.EVENT_READ, kept)
         while selector.get_map() and not trouble:
             ready = selector.select(max(deadline - time.monotonic(), 0))
             trouble = "" if ready else f"did not end within {timeout_s:g} s"
             for key, _ in ready:
-                chunk = os.read(key.fd, 4096)
-                if not chunk:
-                    selector.unregister(key.fileobj)
-                kept = pipes[key.fileobj]  # type: ignore[index]  # registered above, so it is one of the pipes
-                kept += chunk
-                if len(kept) > _LARGEST_OUTPUT_BYTES:
-                    trouble = "prints far more than a key"
-    return bytes(pipes[process.stdout]), bytes(pipes[process.stderr]), trouble
+                trouble = trouble or _read_piece(selector, key)
+    return bytes(output), bytes(message), trouble
+
+
+def _read_piece(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> str:
+    piece = os.read(key.fd, 4096)
+    if not piece:
+        selector.unregister(key.fileobj)
+    kept: bytearray = key.data
+    kept += piece
+    return "prints far more than a key" if len(kept) > _LARGEST_OUTPUT_BYTES else ""
 
 
 def _exit_trouble(process: subprocess.Popen[bytes], deadline: float, timeout_s: float) -> str:

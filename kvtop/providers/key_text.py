@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ISSUED_KEY = re.compile(r"(?:sk|pk|rk|gsk|xai|hf|nvapi|csk|tvly|AIza|eyJ)[-_A-Za-z0-9]{12,}")
 _QUOTES = "\"'`“”‘’«»"
-_PLACEHOLDERS = re.compile(r"<.*>|\.\.\.|…|x{3,}|PROXY_MANAGED|your[-_ ].*key.*", re.IGNORECASE)
+_ASSIGNMENT = re.compile(r"\s*(?:export\s|[A-Z][A-Z0-9_]+=[^=])")
+_PLACEHOLDERS = re.compile(r"<.*>|(?:sk-)?(?:\.\.\.|…|x{3,})|PROXY_MANAGED|your[-_ ].*key.*", re.IGNORECASE)
 
 
 def is_variable_name(text: str) -> bool:
@@ -23,8 +24,8 @@ def looks_like_key(text: str) -> bool:
     """Whether a text is probably a key, so that no message may repeat it."""
     if "/" in text or text.isupper() or len(text) < 16:
         return False
-    has_digit = any(c.isdigit() for c in text)
-    return bool(_ISSUED_KEY.match(text)) or (has_digit and len(text) >= 24 and "." not in text)
+    digits = sum(c.isdigit() for c in text)
+    return bool(_ISSUED_KEY.match(text)) or (digits >= 4 and len(text) >= 24 and "." not in text)
 
 
 def oddity_of(secret: Secret) -> str | None:
@@ -43,6 +44,14 @@ def oddity_of(secret: Secret) -> str | None:
     return _oddity_inside(text)
 
 
+def oddity_of_lines(secret: Secret) -> str | None:
+    """Return why the content of a key file is no single key, as the rest of a sentence, or None."""
+    lines = [line for line in secret.reveal().splitlines() if line.strip()]
+    if any(_ASSIGNMENT.match(line) for line in lines):
+        return "holds environment variables; source it in the shell and use key_env instead"
+    return f"holds {len(lines)} lines; a key is one line" if len(lines) > 1 else None
+
+
 def _oddity_inside(text: str) -> str | None:
     if text.startswith("$"):
         return "is the name of another variable that was not expanded"
@@ -50,10 +59,10 @@ def _oddity_inside(text: str) -> str | None:
         return "is a placeholder, not a key"
     if text.lower().startswith("bearer "):
         return "starts with the word Bearer, which is added when the key is sent"
+    if _ASSIGNMENT.match(text):
+        return "is a whole assignment, not only its value"
     if any(c.isspace() for c in text):
         return "holds white space"
-    if re.match(r"(?:export\b|[A-Z][A-Z0-9_]+=.)", text):
-        return "is a whole assignment, not only its value"
     if not (text.isascii() and text.isprintable()):
         return "holds a character that cannot be sent in a header, perhaps a mask or a typographic quote"
     return None

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shlex
-import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kvtop.model.failure import Failure, KvtopError
 from kvtop.model.secret import Secret
 from kvtop.providers.key_command import CommandResult, run_key_command
-from kvtop.providers.key_text import oddity_of
+from kvtop.providers.key_files import mode_flags, read_key_file
+from kvtop.providers.key_text import oddity_of, oddity_of_lines
 from kvtop.settings.paths import expand_home
 
 if TYPE_CHECKING:
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from kvtop.providers.profile import Profile
 
-_LARGEST_KEY_BYTES = 16 * 1024
+
+_COMMAND_HINT = "Run it in a shell: it must print the bare key and nothing else."
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +44,13 @@ def resolve_key(profile: Profile, environ: Mapping[str, str]) -> ResolvedKey:
     if source.env:
         return key_from_env(source.env, environ)
     if source.file:
-        return _from_file(_beside(profile, source.file, environ))
+        return _from_file(beside(profile, source.file, environ), f"file {source.file}")
     if source.command:
         return _from_command(source.command, environ)
-    if source.literal:
-        return _checked(source.literal, "profile", "The key in the profile", "Paste the bare key, or use key_env.")
+    if source.literal is not None:
+        return _checked(
+            source.literal, "profile", "The key in the profile", "Paste the bare key, or use key_env."
+        )
     return ResolvedKey(None, "none")
 
 
@@ -71,44 +74,23 @@ def _checked(secret: Secret, origin: str, subject: str, hint: str) -> ResolvedKe
     raise KvtopError(Failure.of(code, f"{subject} {oddity}.", hint))
 
 
-def _beside(profile: Profile, text: str, environ: Mapping[str, str]) -> Path:
-    """Return a path of a profile: `~` expanded, a relative one taken from the profile's folder."""
+def beside(profile: Profile, text: str, environ: Mapping[str, str]) -> Path:
+    """Return a path that a profile names: `~` expanded, a relative one taken from the profile's folder."""
     path = expand_home(text, environ)
     return path if profile.path is None else profile.path.parent / path
 
 
-def _from_file(path: Path) -> ResolvedKey:
+def _from_file(path: Path, origin: str) -> ResolvedKey:
     hint = f"Put the bare key, and nothing else, into {shlex.quote(str(path))} (mode 600)."
-    mode, secret = _read_key_file(path)
+    secret = read_key_file(path)
     if secret is None:
-        raise KvtopError(Failure.of("no_key", f"The key file {path} cannot be read, or is not there.", hint))
-    lines = sum(1 for line in secret.reveal().splitlines() if line.strip())
-    if lines > 1:
-        text = f"The key file {path} holds {lines} lines; a key is one line."
-        raise KvtopError(Failure.of("odd_key", text, hint))
+        raise KvtopError(Failure.of("no_key", f"The key file {path} is not there or cannot be read.", hint))
+    oddity = oddity_of_lines(secret)
+    if oddity:
+        raise KvtopError(Failure.of("odd_key", f"The key file {path} {oddity}.", hint))
     one_line = Secret(secret.reveal().strip("\r\n"))
-    found = _checked(one_line, f"file {path}", f"The key file {path}", hint)
-    return ResolvedKey(found.secret, found.origin, mode_flags(path, mode))
-
-
-def _read_key_file(path: Path) -> tuple[int, Secret | None]:
-    try:
-        mode = path.stat().st_mode
-        if not stat.S_ISREG(mode):
-            return mode, None
-        with path.open("rb") as file:
-            raw = file.read(_LARGEST_KEY_BYTES)
-    except (OSError, ValueError):
-        return 0, None
-    return mode, Secret(raw.decode("utf-8-sig", errors="replace"))
-
-
-def mode_flags(path: Path, mode: int) -> tuple[Failure, ...]:
-    """Return a warning when others than the owner may read a file that holds a key."""
-    if not mode & (stat.S_IRWXG | stat.S_IRWXO):
-        return ()
-    text = f"{path} holds a key and its mode is {stat.S_IMODE(mode):o}: others can get at it."
-    return (Failure.of("key_mode", text, f"chmod 600 {shlex.quote(str(path))}"),)
+    found = _checked(one_line, origin, f"The key file {path}", hint)
+    return replace(found, flags=mode_flags(path))
 
 
 def _from_command(argv: tuple[str, ...], environ: Mapping[str, str]) -> ResolvedKey:
@@ -118,9 +100,6 @@ def _from_command(argv: tuple[str, ...], environ: Mapping[str, str]) -> Resolved
         raise KvtopError(Failure.of("no_key", f"key_command {program}: {_told(result)}", _COMMAND_HINT))
     bare = Secret(result.output.reveal().strip("\r\n"))
     return _checked(bare, f"command {program}", f"What key_command {program} prints", _COMMAND_HINT)
-
-
-_COMMAND_HINT = "Run it in a shell: it must print the bare key and nothing else."
 
 
 def _told(result: CommandResult) -> str:

@@ -70,7 +70,7 @@ class Profile:
     price: Price | None = None
     dialects: Mapping[str, DialectProfile] = field(default_factory=dict)
     claude: ClaudeModels = ClaudeModels()
-    engine: EngineHints = EngineHints()
+    engine: EngineHints = field(default_factory=EngineHints)
     verify_tls: bool = True
     path: Path | None = None
     """The file it was read from."""

@@ -25,7 +25,9 @@ def checked_base_url(text: str) -> str:
     if parts.query or parts.fragment or "?" in text or "#" in text:
         raise ValueError("must hold no ? and no #")
     if _ENDPOINT_PATH.search(parts.path):
-        raise ValueError("holds the path of one endpoint; write what stands before /v1 and use [paths] for the rest")
+        raise ValueError(
+            "holds the path of one endpoint; write what stands before /v1 and use [paths] for the rest"
+        )
     return text.rstrip("/")
 
 
@@ -79,6 +81,7 @@ def _checked_url(text: str) -> SplitResult:
 def _split(text: str) -> SplitResult | None:
     try:
         parts = urlsplit(text)
-        return parts if parts.port != 0 else None
+        port = parts.port
     except ValueError:
         return None
+    return None if port == 0 else parts

@@ -59,7 +59,9 @@ class FolderLog:
         """Keep a remark."""
         self._event("note", code=code, text=text, **data)
 
-    def progress(self, done: int, total: int, elapsed_s: float, left_s: float | None, spent_tokens: int) -> None:
+    def progress(
+        self, done: int, total: int, elapsed_s: float, left_s: float | None, spent_tokens: int
+    ) -> None:
         """Tell how far the run is."""
         self._event(
             "progress", done=done, total=total, elapsed_s=elapsed_s, left_s=left_s, spent_tokens=spent_tokens

@@ -46,7 +46,9 @@ def new_manifest(assignment: Assignment, now_ts: float) -> Manifest:
     )
 
 
-def run(assignment: Assignment, folder: RunFolder, *, on_locked: Callable[[], None] | None = None) -> RunResult:
+def run(
+    assignment: Assignment, folder: RunFolder, *, on_locked: Callable[[], None] | None = None
+) -> RunResult:
     """Carry out `assignment` in `folder`, which may hold earlier sessions of the same run.
 
     `on_locked` is called once the folder is ours and its manifest is there, so that a follower can start.
@@ -80,9 +82,7 @@ async def _carry_out(
     steady = SteadyWatch()
     sampler = _sampler(assignment, samples, steady)
     try:
-        task = asyncio.current_task()
-        assert task is not None
-        with stop_on_signal(task):
+        with stop_on_signal(asyncio.current_task()):
             outcome = await _measure(assignment, log, sampler, steady, earlier)
         state, failure = _verdict(outcome, log)
     except asyncio.CancelledError:
@@ -134,7 +134,9 @@ def _verdict(outcome: Outcome, log: FolderLog) -> tuple[RunState, Failure | None
     log.analyse()
     failed = sum(point["failed"] for point in log.document["points"])
     if outcome.end == "budget":
-        return "cancelled", Failure("budget_reached", "The token budget ended the run.", "Raise --max-total-tokens.")
+        return "cancelled", Failure(
+            "budget_reached", "The token budget ended the run.", "Raise --max-total-tokens."
+        )
     return ("failed", None) if failed else ("done", None)
 
 

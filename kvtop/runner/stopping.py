@@ -12,7 +12,7 @@ STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def stop_on_signal(task: asyncio.Task[Any]) -> Iterator[None]:
+def stop_on_signal(task: asyncio.Task[Any] | None) -> Iterator[None]:
     """Cancel `task` on the first SIGINT or SIGTERM; ignore SIGHUP, so that a dropped SSH link stops nothing.
 
     A second signal has its default effect, for a user who will not wait.
@@ -22,7 +22,8 @@ def stop_on_signal(task: asyncio.Task[Any]) -> Iterator[None]:
     def stop() -> None:
         for number in STOPPING:
             loop.remove_signal_handler(number)
-        task.cancel()
+        if task is not None:
+            task.cancel()
 
     for number in STOPPING:
         loop.add_signal_handler(number, stop)

@@ -5,24 +5,20 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
+from kvtop.model.event import RunState
 from kvtop.model.failure import Failure, KvtopError
 from kvtop.model.text import clean_text
 from kvtop.runs.counting import count_requests
 from kvtop.runs.layout import RunFolder
 from kvtop.runs.liveness import cancel_run, effective_state
-from kvtop.runs.lock import is_held
 from kvtop.runs.manifest import Manifest, read_manifest
 from kvtop.runs.reader import complete_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kvtop.model.event import RunState
 
 __all__ = ["RunSummary", "cancel_run", "effective_state", "find_run", "list_runs"]
 
@@ -37,11 +33,11 @@ class RunSummary:
 
     id: str
     path: Path
+    state: RunState
+    """What is true now, see `effective_state`."""
     kind: str | None = None
     model: str | None = None
     profile: str | None = None
-    state: RunState | None = None
-    """What is true now, see `effective_state`."""
     created_ts: float | None = None
     ended_ts: float | None = None
     requests: int | None = None
@@ -49,6 +45,10 @@ class RunSummary:
     failed: int | None = None
     simulated: bool = False
     problem: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the summary as a JSON object; unknown is null."""
+        return {**asdict(self), "path": str(self.path)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,25 +93,26 @@ def find_run(root: Path, text: str) -> RunFolder:
 
 def _summary(entry: _Entry) -> RunSummary:
     folder, manifest = entry.folder, entry.manifest
-    if manifest is None:
-        state: RunState | None = "running" if is_held(folder) else None
-        return RunSummary(
-            folder.id, folder.path, state=state, created_ts=entry.created_ts, problem=entry.problem
-        )
+    state = effective_state(folder)
     requests, failed, problem = _counts(folder)
-    return RunSummary(
+    summary = RunSummary(
         folder.id,
         folder.path,
+        state,
+        created_ts=entry.created_ts,
+        requests=requests,
+        failed=failed,
+        problem=entry.problem or problem,
+    )
+    if manifest is None:
+        return summary
+    return replace(
+        summary,
         kind=manifest.kind,
         model=manifest.model,
         profile=manifest.profile,
-        state=effective_state(folder),
-        created_ts=manifest.created_ts,
         ended_ts=manifest.ended_ts,
-        requests=requests,
-        failed=failed,
         simulated=manifest.demo is not None,
-        problem=problem,
     )
 
 

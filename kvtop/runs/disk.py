@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import itertools
 import os
 import stat
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from kvtop.model.failure import Failure, KvtopError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
@@ -30,7 +28,7 @@ def write_error(path: Path, error: OSError, code: str = "write_failed") -> Kvtop
     """Return the error for a write to `path` that failed: `disk_full` where space ran out, else `code`."""
     reason = error.strerror or str(error)
     if error.errno in _FULL:
-        hint = f"What was written before is kept. Free space for {path.parent}, then resume the run."
+        hint = f"Free space for {path.parent}, then go on; what was written before is kept."
         return KvtopError(Failure.of("disk_full", f"Cannot write {path}: {reason}.", hint))
     hint = _HINTS.get(error.errno or 0, "Choose another folder for the runs.")
     return KvtopError(Failure.of(code, f"Cannot write {path}: {reason}.", hint))
@@ -48,13 +46,9 @@ def open_private(path: Path, flags: int) -> int:
     Raises KvtopError (`disk_full`, `write_failed`).
     """
     try:
-        fd = os.open(path, flags | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
-        mode = os.fstat(fd).st_mode
-        if stat.S_ISREG(mode) and stat.S_IMODE(mode) != FILE_MODE:
-            os.fchmod(fd, FILE_MODE)
+        return _open(path, flags)
     except OSError as error:
         raise write_error(path, error) from error
-    return fd
 
 
 def replace_file(path: Path, data: bytes) -> None:
@@ -69,12 +63,20 @@ def replace_file(path: Path, data: bytes) -> None:
     except OSError as error:
         raise write_error(path, error) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+def _open(path: Path, flags: int) -> int:
+    fd = os.open(path, flags | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+    mode = os.fstat(fd).st_mode
+    if stat.S_ISREG(mode) and stat.S_IMODE(mode) != FILE_MODE:
+        os.fchmod(fd, FILE_MODE)
+    return fd
 
 
 def _write_synced(path: Path, data: bytes) -> None:
-    fd = open_private(path, os.O_WRONLY | os.O_TRUNC)
-    with os.fdopen(fd, "wb") as file:
+    with os.fdopen(_open(path, os.O_WRONLY | os.O_TRUNC), "wb") as file:
         file.write(data)
         file.flush()
-        os.fsync(fd)
+        os.fsync(file.fileno())

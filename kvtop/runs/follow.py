@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from kvtop.model.event import Event
 from kvtop.model.failure import Failure, KvtopError
+from kvtop.runs.layout import RunFolder
 from kvtop.runs.lock import is_held, was_held
 from kvtop.runs.reader import parse_event
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from kvtop.runs.layout import RunFolder
 
 START_S = 10.0
 """How long a follower waits for a runner that has not taken the lock yet, in seconds."""

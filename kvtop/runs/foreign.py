@@ -32,8 +32,11 @@ def safe_text(text: str) -> str:
     return clean_text(text, TEXT_LIMIT)
 
 
-def clean_json(value: Any, depth: int = 0) -> Any:
-    """Return `value` as JSON: strings safe to show, numbers finite and in 64 bits (else None), depth bounded."""
+def clean_json(value: Any, clean: Callable[[str], str] = safe_text, depth: int = 0) -> Any:
+    """Return `value` as JSON whose depth is bounded and whose numbers are finite and fit 64 bits, else None.
+
+    Strings pass `clean`, which makes them safe to show unless told otherwise.
+    """
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
@@ -43,10 +46,10 @@ def clean_json(value: Any, depth: int = 0) -> Any:
     if depth >= _DEPTH_LIMIT:
         return "…"
     if isinstance(value, Mapping):
-        return {safe_text(str(key)): clean_json(item, depth + 1) for key, item in value.items()}
+        return {clean(str(key)): clean_json(item, clean, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [clean_json(item, depth + 1) for item in value]
-    return safe_text(str(value))
+        return [clean_json(item, clean, depth + 1) for item in value]
+    return clean(str(value))
 
 
 def parse_object(line: bytes) -> dict[str, Any]:
@@ -125,7 +128,8 @@ def _instance(kind: type) -> Converter:
     return convert
 
 
-def _number(value: Any) -> float:
+def finite_number(value: Any) -> float:
+    """Return a JSON number as a float. Raises ValueError for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("wrong type")  # noqa: TRY004 - one kind of error for all content
     if isinstance(value, int) and value.bit_length() > _INT_BITS:
@@ -150,7 +154,7 @@ def _failure(value: Any) -> Failure:
 _CONVERTERS: Mapping[Any, Converter] = {
     str: _instance(str),
     int: _instance(int),
-    float: _number,
+    float: finite_number,
     dict: _instance(dict),
     get_origin(Mapping[str, Any]): _instance(dict),
     tuple: _texts,

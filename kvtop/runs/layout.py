@@ -7,15 +7,11 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from kvtop.model.failure import KvtopError
 from kvtop.model.text import clean_text
 from kvtop.runs.disk import make_private_folder, write_error
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from kvtop.model.failure import KvtopError
 
 SLUG_LIMIT = 48
 """Characters of a model id kept in a folder name."""

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from kvtop.runs.disk import open_private, write_error
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _BLOCK = 1 << 16
 

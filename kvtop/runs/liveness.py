@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
 
 from kvtop.model.event import Event, RunState
 from kvtop.model.failure import Failure, KvtopError
+from kvtop.runs.layout import RunFolder
 from kvtop.runs.lock import holder_pid, is_held
 from kvtop.runs.reader import parse_event
 
-if TYPE_CHECKING:
-    from kvtop.runs.layout import RunFolder
-
+_ENDED: dict[str, RunState] = {"done": "done", "failed": "failed", "cancelled": "cancelled"}
 _TAIL_BYTES = 1 << 16
 _PROC = Path("/proc")
 
@@ -27,16 +25,7 @@ def effective_state(folder: RunFolder) -> RunState:
     last = _last_milestone(folder.events_jsonl)
     if last is None or last.type != "finished":
         return "interrupted"
-    return ended_state(last)
-
-
-def ended_state(finished: Event) -> RunState:
-    """Return the state in a `finished` event; `interrupted` where it names none that ends a run."""
-    state = finished.data.get("state")
-    for known in get_args(RunState):
-        if state == known != "running":
-            return known  # type: ignore[no-any-return]  # get_args of a Literal gives its words
-    return "interrupted"
+    return _ENDED.get(str(last.data.get("state")), "interrupted")
 
 
 def cancel_run(folder: RunFolder) -> int:

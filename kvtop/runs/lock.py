@@ -5,16 +5,13 @@ from __future__ import annotations
 import fcntl
 import os
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import Self
 
 from kvtop.model.failure import Failure, KvtopError
 from kvtop.runs.disk import open_private, write_error
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kvtop.runs.layout import RunFolder
+from kvtop.runs.layout import RunFolder
 
 _TRIES = 500
 _PAUSE_S = 0.001
@@ -56,16 +53,16 @@ class RunLock:
         os.close(self._fd)
         self._fd = None
 
-
-@contextmanager
-def hold(folder: RunFolder) -> Iterator[RunLock]:
-    """Hold the run's lock inside the block. Raises KvtopError: `run_is_live`, `disk_full`, `write_failed`."""
-    lock = RunLock(folder)
-    lock.acquire()
-    try:
-        yield lock
-    finally:
-        lock.release()
+    @classmethod
+    @contextmanager
+    def hold(cls, folder: RunFolder) -> Iterator[Self]:
+        """Hold the lock inside the block. Raises KvtopError like `acquire`."""
+        lock = cls(folder)
+        lock.acquire()
+        try:
+            yield lock
+        finally:
+            lock.release()
 
 
 def is_held(folder: RunFolder) -> bool:

@@ -6,18 +6,16 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import tomli_w
 
-from kvtop.model.event import RunState  # noqa: TC001 - typed_fields reads the hints of Manifest
+from kvtop.model.endpoint import Endpoint
+from kvtop.model.event import RunState
 from kvtop.model.failure import Failure, KvtopError
 from kvtop.runs.disk import replace_file
 from kvtop.runs.foreign import clean_json, typed_fields
-
-if TYPE_CHECKING:
-    from kvtop.model.endpoint import Endpoint
-    from kvtop.runs.layout import RunFolder
+from kvtop.runs.layout import RunFolder
 
 SCHEMA = 1
 

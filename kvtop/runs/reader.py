@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, get_args
 
-from kvtop.model.event import Event
+from kvtop.model.event import Event, EventType
 from kvtop.model.failure import Failure, KvtopError
 from kvtop.model.record import RequestRecord
-from kvtop.runs.foreign import clean_json, parse_object, typed_fields
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from kvtop.runs.layout import RunFolder
+from kvtop.runs.foreign import clean_json, finite_number, parse_object, typed_fields
+from kvtop.runs.layout import RunFolder
 
 WARNING_LIMIT = 50
 """Warnings kept of one file; the rest is counted."""
+
+_EVENT_TYPES = get_args(EventType)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +116,9 @@ def complete_bytes(path: Path) -> bytes:
 def parse_event(line: bytes) -> Event:
     """Return the event in `line`. Raises ValueError saying what is wrong with it."""
     data = parse_object(line)
-    values, _ = typed_fields(Event, {"ts": data.get("ts"), "type": data.get("type")})
-    return Event.from_json({**data, **values})
+    if data.get("type") not in _EVENT_TYPES:
+        raise ValueError("it is no event that this kvtop knows")
+    return Event.from_json({**data, "ts": finite_number(data.get("ts"))})
 
 
 def _parse_request(line: bytes) -> tuple[RequestRecord, list[str]]:

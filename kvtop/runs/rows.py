@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from kvtop.model.quantity import MIB
+from kvtop.model.reading import GpuReading, ProcessReading
+from kvtop.model.record import RequestRecord
 from kvtop.runs.columns import REQUEST_COLUMNS
 from kvtop.runs.foreign import clean_json, safe_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from kvtop.model.reading import GpuReading, ProcessReading
-    from kvtop.model.record import RequestRecord
 
 Cell = str | int | float | None
 
@@ -69,12 +66,12 @@ def csv_line(cells: Iterable[Cell]) -> bytes:
 
 
 def json_line(document: Mapping[str, Any]) -> bytes:
-    """Return `document` as one line of JSON. What JSON cannot hold is cleaned, never an error."""
+    """Return `document` as one line of JSON. What JSON cannot hold becomes null or text, never an error."""
     return _json(document, None).encode("utf-8", "replace") + b"\n"
 
 
 def json_document(document: Mapping[str, Any]) -> bytes:
-    """Return `document` as indented JSON, cleaned like `json_line`."""
+    """Return `document` as indented JSON, else like `json_line`."""
     return _json(document, 2).encode("utf-8", "replace") + b"\n"
 
 
@@ -83,7 +80,7 @@ def _json(document: Mapping[str, Any], indent: int | None) -> str:
     try:
         return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators)
     except (TypeError, ValueError, RecursionError):
-        document = clean_json(document)
+        document = clean_json(document, str)
         return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators)
 
 

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
 
+from kvtop.model.event import Event
 from kvtop.model.failure import Failure, KvtopError
+from kvtop.model.reading import GpuReading, ProcessReading
+from kvtop.model.record import RequestRecord
 from kvtop.runs import rows
 from kvtop.runs.columns import GPU_COLUMNS, PROCESS_COLUMNS, REQUEST_COLUMNS
 from kvtop.runs.disk import replace_file
+from kvtop.runs.layout import RunFolder
 from kvtop.runs.line_file import LineFile
 from kvtop.runs.reader import read_requests
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-    from types import TracebackType
 
-    from kvtop.model.event import Event
-    from kvtop.model.reading import GpuReading, ProcessReading
-    from kvtop.model.record import RequestRecord
-    from kvtop.runs.layout import RunFolder
+def write_findings(folder: RunFolder, document: Mapping[str, Any]) -> None:
+    """Replace `findings.json` atomically. Raises KvtopError: `disk_full`, `write_failed`."""
+    replace_file(folder.findings_json, rows.json_document(document))
 
 
 class RunWriter:
@@ -69,7 +71,7 @@ class RunWriter:
     def findings(self, document: Mapping[str, Any]) -> None:
         """Replace `findings.json`, atomically; does not hold up rows of other threads."""
         with self._findings_lock:
-            replace_file(self._folder.findings_json, rows.json_document(document))
+            write_findings(self._folder, document)
 
     def close(self) -> None:
         """Bring all rows to the disk and close the files. Raises the first failure after closing all."""

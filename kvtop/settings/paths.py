@@ -58,14 +58,6 @@ def expand_home(text: str, environ: Mapping[str, str]) -> Path:
     return Path(text)
 
 
-def shorten_home(path: Path, environ: Mapping[str, str]) -> str:
-    """Return `path` as people write it, with the home folder as `~`."""
-    home = home_dir(environ)
-    if home != Path("/") and path.is_relative_to(home):
-        return f"~/{path.relative_to(home)}"
-    return str(path)
-
-
 def shipped_dir(kind: ShippedKind, package: Path = _PACKAGE) -> Path:
     """Return the folder of shipped files of that kind: inside the package, or of the checkout around it."""
     inside = package / "shipped" / kind

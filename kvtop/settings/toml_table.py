@@ -56,11 +56,15 @@ class TomlTable:
         return self._values.get(name)
 
     def text(self, name: str) -> str | None:
-        """Return a text that is not empty, or None. Raises KvtopError `bad_value`."""
+        """Return one line of text that is not empty, or None. Raises KvtopError `bad_value`."""
         value = self._typed(name, str)
-        if value is not None and not value.strip():
-            raise self.error(name, "is empty")
-        return value
+        if value is None or (value and value == value.strip() and value.isprintable()):
+            return value
+        empty = not value.strip()
+        del value
+        raise self.error(
+            name, "is empty" if empty else "has white space around it or a control character in it"
+        )
 
     def secret(self, name: str) -> Secret | None:
         """Return a text as a Secret, or None. Raises KvtopError `bad_value`."""

@@ -95,7 +95,10 @@ def _part(part: object) -> str:
 
 
 def _compact(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    except RecursionError as error:
+        raise bad_request("tools are nested too deeply", "tools") from error
 
 
 def _flag(document: Mapping[str, Any], name: str) -> bool:

@@ -73,6 +73,8 @@ class HttpConnection:
         headers = [("content-length", str(len(body)))]
         if body:
             headers.append(("content-type", "application/json"))
+        if self._protocol.their_state is not h11.DONE:
+            headers.append(("connection", "close"))
         self._send(h11.Response(status_code=status, headers=[*headers, _MARK]))
         self._send(h11.Data(data=body))
         await self._end()

@@ -69,22 +69,30 @@ class SimulatorServer:
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = HttpConnection(reader, writer)
         try:
-            with suppress(ConnectionError):
+            # Cancelled only when the server ends; Python 3.11 would print a traceback for it.
+            with suppress(ConnectionError, asyncio.CancelledError):
                 await self._talk(connection)
         finally:
             connection.close()
 
     async def _talk(self, connection: HttpConnection) -> None:
         try:
-            while request := await connection.read_request():
-                await self._answer(connection, request)
-                if not connection.start_next():
-                    return
-        except BodyTooLargeError:
-            await connection.send_json(413, {"detail": "Request Entity Too Large"})
+            while await self._exchange(connection) and connection.start_next():
+                pass
         except h11.RemoteProtocolError as error:
             if connection.can_answer:
                 await connection.send_json(error.error_status_hint, bad_request(str(error)).body)
+
+    async def _exchange(self, connection: HttpConnection) -> bool:
+        try:
+            request = await connection.read_request()
+        except BodyTooLargeError:
+            await connection.send_json(413, {"detail": "Request Entity Too Large"})
+            return True
+        if request is None:
+            return False
+        await self._answer(connection, request)
+        return True
 
     async def _answer(self, connection: HttpConnection, request: HttpRequest) -> None:
         answer = asyncio.create_task(self._routes.answer(connection, request))

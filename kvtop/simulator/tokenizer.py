@@ -11,6 +11,7 @@ import re
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from zlib import crc32
 
 MESSAGE_TOKENS = 5
@@ -20,17 +21,27 @@ ANSWER_HEAD_TOKENS = 3
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _KNOWN_LIMIT = 200_000
+_KNOWN_CHARACTERS = 64
 
 
-class _Ids(dict[str, int]):
-    def __missing__(self, text: str) -> int:
-        if len(self) >= _KNOWN_LIMIT:
-            self.clear()
-        self[text] = number = crc32(text.encode("utf-8", "surrogatepass"))
-        return number
+class _IdsOfPieces(dict[str, tuple[int, ...]]):
+    """Token ids of what stands between white space. Prompts repeat their words, so most are known."""
+
+    def __missing__(self, piece: str) -> tuple[int, ...]:
+        ids = (_id_of(piece),) if piece.isalnum() else tuple(map(_id_of, split(piece)))
+        if len(piece) <= _KNOWN_CHARACTERS:
+            if len(self) >= _KNOWN_LIMIT:
+                self.clear()
+            self[piece] = ids
+        return ids
 
 
-_IDS = _Ids()
+def _id_of(token: str) -> int:
+    return crc32(token.encode("utf-8", "surrogatepass"))
+
+
+_IDS = _IdsOfPieces()
+_START, _END, _LINE_BREAK = map(_id_of, ("<|im_start|>", "<|im_end|>", "\n"))
 
 
 def split(text: str) -> list[str]:
@@ -40,7 +51,7 @@ def split(text: str) -> list[str]:
 
 def encode(text: str) -> array[int]:
     """Return the ids of the tokens of `text`."""
-    return array("I", map(_IDS.__getitem__, split(text)))
+    return array("I", chain.from_iterable(map(_IDS.__getitem__, text.split())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +68,11 @@ def encode_chat(messages: Iterable[Message], *, open_answer: bool = True) -> arr
     for message in messages:
         ids.extend(_head(message.role))
         ids.extend(encode(message.text))
-        ids.extend((_IDS["<|im_end|>"], _IDS["\n"]))
+        ids.extend((_END, _LINE_BREAK))
     if open_answer:
         ids.extend(_head("assistant"))
     return ids
 
 
 def _head(role: str) -> tuple[int, int, int]:
-    return _IDS["<|im_start|>"], _IDS[role], _IDS["\n"]
+    return _START, _id_of(role), _LINE_BREAK

@@ -79,6 +79,9 @@ class Lateness:
     """The worst of all ticks so far."""
 
 
+NO_LATENESS = Lateness()
+
+
 class LatenessLog:
     """Collects the lateness of each tick."""
 
@@ -101,7 +104,7 @@ class LatenessLog:
 def summarise(n: int, max_s: float, last: Sequence[float]) -> Lateness:
     """Return the percentiles of a snapshot of the log."""
     if not last:
-        return Lateness()
+        return NO_LATENESS
     ordered = sorted(last)
     p50, p95, p99 = (ordered[math.ceil(share * len(ordered)) - 1] for share in (0.5, 0.95, 0.99))
     return Lateness(n, p50, p95, p99, max_s)

@@ -91,20 +91,20 @@ class Collector:
         self, deadline: float, *, everything: bool
     ) -> list[tuple[str, tuple[GpuProcess, ...]]]:
         listed = []
-        for reader in self._whose_turn(everything=everything):
-            if reader.is_due(self._processes, deadline):
-                processes = reader.read_processes(self._processes, deadline)
-                if processes is not None:
-                    listed.append((reader.device.uuid, processes))
+        for reader in self._whose_turn(deadline, everything=everything):
+            processes = reader.read_processes(self._processes, deadline)
+            if processes is not None:
+                listed.append((reader.device.uuid, processes))
         return listed
 
-    def _whose_turn(self, *, everything: bool) -> Iterator[DeviceReader]:
-        """Yield the GPUs to ask for processes: one a tick, more only where ticks are too rare for that."""
+    def _whose_turn(self, deadline: float, *, everything: bool) -> list[DeviceReader]:
+        """Return the GPUs to ask for processes: one a tick, more only where ticks are too rare for that."""
         count = len(self._readers)
-        asked = count if everything else math.ceil(count * self._tick_share)
-        for _ in range(min(asked, count)):
-            yield self._readers[self._turn]
-            self._turn = (self._turn + 1) % count
+        in_turn = self._readers[self._turn :] + self._readers[: self._turn]
+        due = [reader for reader in in_turn if reader.is_due(self._processes, deadline)]
+        asked = due if everything else due[: math.ceil(count * self._tick_share)]
+        self._turn = (self._turn + len(asked)) % max(count, 1)
+        return asked
 
     def _rows(self, uuid: str, processes: Iterable[GpuProcess]) -> Iterator[ProcessReading]:
         ts = self._clock.wall()

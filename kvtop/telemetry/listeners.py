@@ -58,8 +58,8 @@ def engine_root(pids: Iterable[int]) -> int | None:
 
 
 def _climb(pid: int) -> int | None:
-    ours = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
     with suppress(psutil.Error):
+        ours = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
         process = psutil.Process(pid)
         if process.name() in FORWARDERS:
             return None

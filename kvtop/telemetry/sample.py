@@ -7,7 +7,7 @@ from typing import Literal
 
 from kvtop.model.failure import Failure
 from kvtop.model.reading import GpuDevice, GpuReading, ProcessReading
-from kvtop.telemetry.clock import Lateness
+from kvtop.telemetry.clock import NO_LATENESS, Lateness
 
 SamplerState = Literal["new", "opening", "running", "hanging", "stopped", "failed"]
 """`hanging`: a driver call has not returned for long; `failed`: no more samples will come, see `failure`."""
@@ -38,7 +38,7 @@ class SamplerStatus:
     """Unix time of the last tick."""
     age_s: float | None = None
     """Time since the last tick began, in seconds."""
-    lateness: Lateness = Lateness()
+    lateness: Lateness = NO_LATENESS
     missed: int = 0
     """Deadlines that passed while the tick before was still busy."""
 

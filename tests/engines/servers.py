@@ -1,6 +1,6 @@
 """Start real engines on loopback, wait until they answer, stop them without a trace.
 
-A started engine is a session of its own and dies with the process that started it.
+A started engine is a session of its own and ends with the process that started it.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ _START = {
     UNKNOWN: (
         "nvml_unknown",
         'NVML does not start: "Unknown Error".',
-        "A container loses its GPUs this way, often after systemctl daemon-reload on its host: start it anew.",
+        "A container loses its GPUs this way, often after systemctl daemon-reload on the host: restart it.",
     ),
 }
 

@@ -10,7 +10,7 @@ HIGHEST_PID = 2**22
 """Linux gives no pid above this (PID_MAX_LIMIT), in whatever pid namespace."""
 
 
-def merge_lists(lists: Sequence[Sequence[GpuProcess]], total_bytes: int | None) -> tuple[GpuProcess, ...]:
+def merge_lists(lists: Sequence[Sequence[GpuProcess]], total_bytes: float | None) -> tuple[GpuProcess, ...]:
     """Return one row per pid of the compute and graphics lists, the larger size where both tell one.
 
     Raises FieldMissing when a pid or a size is impossible: then no row of the list can be trusted.
@@ -24,9 +24,11 @@ def merge_lists(lists: Sequence[Sequence[GpuProcess]], total_bytes: int | None) 
     return tuple(merged.values())
 
 
-def _check(process: GpuProcess, total_bytes: int | None) -> None:
+def _check(process: GpuProcess, total_bytes: float | None) -> None:
     if not 0 < process.pid <= HIGHEST_PID:
         raise FieldMissing(f"the driver's process list is garbled: pid {process.pid}")
     size = process.gpu_mem_bytes
     if size is not None and total_bytes is not None and size > total_bytes:
-        raise FieldMissing(f"the driver's process list is garbled: {size} bytes on a GPU of {total_bytes}")
+        raise FieldMissing(
+            f"the driver's process list is garbled: {size} bytes on a GPU of {total_bytes:.0f}"
+        )

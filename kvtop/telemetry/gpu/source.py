@@ -42,11 +42,11 @@ class GpuProcess:
     name: str | None = None
 
 
-class GpuUnavailable(KvtopError):
+class GpuUnavailable(KvtopError):  # noqa: N818 - a state of the machine, as are the two below
     """A source cannot be opened at all; carries the failure that says why."""
 
 
-class FieldMissing(Exception):
+class FieldMissing(Exception):  # noqa: N818 - as above
     """One query of one GPU has no answer. The message is the reason, in words."""
 
     def __init__(self, reason: str, *, permanent: bool = False) -> None:
@@ -56,7 +56,7 @@ class FieldMissing(Exception):
         """Whether this card or driver will not answer it later either."""
 
 
-class DeviceLost(Exception):
+class DeviceLost(Exception):  # noqa: N818 - as above
     """A GPU answers nothing any more. The message is the reason, in words."""
 
     def __init__(self, reason: str) -> None:

@@ -1,0 +1,74 @@
+"""Findings on bytes per token: the number in words, or why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvtop.analysis.facts import ScanFacts
+from kvtop.analysis.slope import Fit
+from kvtop.analysis.verdict import Verdict
+from kvtop.model.finding import Finding
+from kvtop.model.quantity import KIB, format_bytes
+
+POOR_R2 = 0.9
+_REPEAT = "Measure more lengths and repeats, with a longer answer and nothing else on the host."
+
+
+def slope_findings(facts: ScanFacts) -> Iterator[Finding]:
+    """Yield the findings of this family."""
+    verdict = facts.memory
+    if verdict is None or not verdict.usable or verdict.rise_bytes is None:
+        return
+    fit = verdict.fit
+    if fit is None:
+        if verdict.flat is False and not facts.live:
+            yield _NEEDS_LENGTHS
+    elif is_credible(fit):
+        yield _slope(fit, verdict)
+    else:
+        yield _unclear(fit)
+
+
+def is_credible(fit: Fit) -> bool:
+    """Return whether the line rises: its interval, or without one the slope itself, is above 0."""
+    return (fit.bytes_per_token if fit.ci_low is None else fit.ci_low) > 0
+
+
+def per_token(fit: Fit) -> str:
+    """Return the slope in words: `131,402 B/token = 128.3 KiB/token (95 % CI 127.9 – 128.8 KiB)`."""
+    slope = f"{fit.bytes_per_token:,.0f} B/token = {fit.bytes_per_token / KIB:,.1f} KiB/token"
+    if fit.ci_low is None or fit.ci_high is None:
+        return f"{slope} (too few requests for an interval)"
+    return f"{slope} (95 % CI {fit.ci_low / KIB:,.1f} – {fit.ci_high / KIB:,.1f} KiB)"
+
+
+_NEEDS_LENGTHS = Finding(
+    "slope_needs_lengths",
+    "warning",
+    "Memory grew, but was read at one length only: bytes per token need two.",
+    "Scan at least two lengths, better five.",
+)
+
+
+def _slope(fit: Fit, verdict: Verdict) -> Finding:
+    r2 = "" if fit.r2 is None else f", R² {fit.r2:.4f}"
+    text = (
+        f"One more token holds {per_token(fit)}{r2}, {fit.n} requests of {fit.lengths} lengths, read as "
+        f"{verdict.watched.place.name}; {format_bytes(fit.intercept_bytes)} do not depend on length."
+    )
+    evidence = {"residual_bytes": fit.residual_bytes, "outliers": list(fit.outliers)}
+    poor = fit.r2 is not None and fit.r2 < POOR_R2
+    if poor or fit.outliers:
+        named = f" Off the line: {', '.join(fit.outliers)}." if fit.outliers else ""
+        return Finding(
+            "kv_slope", "warning" if poor else "info", text + named, _REPEAT if poor else "", evidence
+        )
+    return Finding("kv_slope", "info", text, "", evidence)
+
+
+def _unclear(fit: Fit) -> Finding:
+    text = (
+        f"Memory rose, but not with the tokens: {per_token(fit)} does not exclude 0, so no slope is given. "
+        "A single rise at the first long prompt (workspaces, graphs) looks like this."
+    )
+    return Finding("slope_unclear", "warning", text, _REPEAT, {"ci_low": fit.ci_low, "ci_high": fit.ci_high})

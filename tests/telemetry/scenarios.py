@@ -1,0 +1,60 @@
+"""Scenarios against the fake NVML, each run in a process of its own: `python -m … NAME {"argument": …}`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from kvtop.telemetry.gpu.detect import open_source
+from kvtop.telemetry.one_reading import read_once
+from kvtop.telemetry.sampler import Sample, Sampler
+from tests.telemetry.manual_clock import PATIENCE_S, ManualClock, sample_for
+
+
+def once(*, gpus: list[str] = [], timeout_s: float = PATIENCE_S, engine_pid: int | None = None) -> Any:  # noqa: B006 - only read
+    return read_once(open_source(gpus=gpus), timeout_s=timeout_s, engine_pid=engine_pid)
+
+
+def sample(*, ticks: int, host_pids: bool = True, **options: Any) -> Any:
+    with patch("kvtop.telemetry.collector.sees_host_pids", lambda: host_pids):
+        samples, status = sample_for(ticks, open_source(), **options)
+    return {"samples": samples, "status": status, "main_thread": threading.get_native_id()}
+
+
+def stop_while_hanging(*, fifo: str, release: bool) -> Any:
+    """Stop while the driver holds the thread; with `release` the driver then answers after all."""
+    clock = ManualClock(1000)
+    samples: list[Sample] = []
+    sampler = Sampler(open_source(), samples.append, clock=clock)
+    sampler.start()
+    Path(f"{fifo}.in").read_bytes()
+    clock.now += 60.0
+    status = sampler.status()
+    stopped = sampler.stop(0.05)
+    if release:
+        Path(f"{fifo}.out").write_bytes(b"go")
+        stopped = sampler.stop(PATIENCE_S)
+    return {"status": status, "stopped": stopped, "samples": len(samples), "after": sampler.status()}
+
+
+SCENARIOS: dict[str, Callable[..., Any]] = {
+    scenario.__name__: scenario for scenario in (once, sample, stop_while_hanging)
+}
+
+
+def _plain(value: object) -> Any:
+    if is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(type(value))
+
+
+if __name__ == "__main__":
+    json.dump(SCENARIOS[sys.argv[1]](**json.loads(sys.argv[2])), sys.stdout, default=_plain)
