@@ -18,7 +18,7 @@ PRIVATE_NAMES = {
 
 
 def is_private(name: str) -> bool:
-    """Return whether a variable could carry the developer's settings, keys, proxies or terminal into tests."""
+    """Return whether a variable could carry the developer's settings, keys, proxies or terminal along."""
     return name.startswith(PRIVATE_PREFIXES) or name.lower() in PRIVATE_NAMES
 
 

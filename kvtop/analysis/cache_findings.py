@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from kvtop.analysis.cells import COLD, REUSED
+from kvtop.analysis.cells import COLD, REUSED, cell_name
 from kvtop.analysis.facts import ScanFacts
 from kvtop.analysis.numbers import median, number
 from kvtop.model.finding import Finding
@@ -70,7 +70,7 @@ def _cold_not_cold(facts: ScanFacts) -> Iterator[Finding]:
         if constant
         else "Another run with the same seed warmed the server: take another --seed or restart the engine."
     )
-    evidence = {"template_tokens": template, "cached_tokens": {r.cell: cached for r, cached in warm}}
+    evidence = {"template_tokens": template, "cached_tokens": {cell_name(r): cached for r, cached in warm}}
     yield Finding("cold_not_cold", "warning", text, hint, evidence)
 
 
@@ -83,7 +83,7 @@ def _reused_not_reused(facts: ScanFacts) -> Iterator[Finding]:
         if shared is not None and shared - cached > (
             UNKNOWN_BLOCK_TOKENS if block is None else max(block, 16)
         ):
-            short[record.cell] = (shared, cached)
+            short[cell_name(record)] = (shared, cached)
     if not short:
         return
     shared_share = sum(cached for _, cached in short.values()) / sum(shared for shared, _ in short.values())

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kvtop.analysis.numbers import number
 from kvtop.model.plan import ScanCell, ScanPlan
 from kvtop.model.record import RequestRecord
+from kvtop.model.text import clean_text
 
 COLD = "cold"
 REUSED = "reused"
@@ -48,6 +49,11 @@ def is_cell(record: RequestRecord) -> bool:
     return not aside and place_of(record) is not None
 
 
+def cell_name(record: RequestRecord) -> str:
+    """Return what to call a record's cell, cleaned: its cell, or its id where it has none."""
+    return clean_text(record.cell if isinstance(record.cell, str) and record.cell else record.id, 100)
+
+
 def place_of(record: RequestRecord) -> tuple[int, str] | None:
     """Return target length and prefix of a record, from its cell or else from its own fields."""
     match = _CELL.fullmatch(record.cell) if isinstance(record.cell, str) else None
@@ -63,7 +69,7 @@ def scan_points(plan: ScanPlan, requests: Iterable[RequestRecord]) -> tuple[Scan
 
     A cell measured twice (a resumed run) counts once: its last record wins.
     """
-    last = {_key(record): record for record in requests if is_cell(record)}
+    last = {cell_name(record): record for record in requests if is_cell(record)}
     places: dict[tuple[int, str], list[RequestRecord]] = {
         (length, prefix): [] for length in plan.lengths for prefix in plan.prefixes
     }
@@ -82,9 +88,5 @@ def in_time_order(points: Iterable[ScanPoint]) -> list[RequestRecord]:
 
 def missing_cells(plan: ScanPlan, points: Sequence[ScanPoint]) -> list[ScanCell]:
     """Return the plan's cells that have no record at all, in sending order."""
-    seen = {record.cell for point in points for record in point.records}
+    seen = {cell_name(record) for point in points for record in point.records}
     return [cell for cell in plan.cells() if cell.id not in seen]
-
-
-def _key(record: RequestRecord) -> str:
-    return record.cell if isinstance(record.cell, str) and record.cell else str(record.id)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from kvtop.analysis.numbers import median, quantile
-from kvtop.analysis.tables import gpu_table, process_table
+from kvtop.analysis.numbers import number
+
+if TYPE_CHECKING:
+    import polars as pl
 
 MIN_SAMPLES = 20
 
@@ -21,21 +24,21 @@ class Lateness:
     """`late_ms`: as the sampler noted it; `gaps`: time between process samples beyond the usual."""
 
 
-def sampler_lateness(gpu_csv: bytes, processes_csv: bytes) -> Lateness | None:
-    """Return the lateness that `gpu.csv` noted, else that of the gaps in `processes.csv`.
+def sampler_lateness(gpus: pl.DataFrame, processes: pl.DataFrame) -> Lateness | None:
+    """Return the lateness that the GPU samples noted, else that of the gaps between process samples.
 
-    None for fewer than 20 samples.
+    Takes the tables of `kvtop.analysis.tables`. None for fewer than 20 samples.
     """
-    noted = gpu_table(gpu_csv)["late_ms"].drop_nulls()
+    noted = gpus["late_ms"].drop_nulls()
     if noted.len() >= MIN_SAMPLES:
-        return _lateness([max(float(late), 0.0) / 1000 for late in noted], "late_ms")
-    times = process_table(processes_csv).drop_nulls("rss_bytes")["ts"].unique().sort()
-    gaps = [float(gap) for gap in times.diff().drop_nulls()]
-    usual = median(gaps)
-    if usual is None or len(gaps) < MIN_SAMPLES:
-        return None
-    return _lateness([max(gap - usual, 0.0) for gap in gaps], "gaps")
+        return _lateness(noted / 1000, "late_ms")
+    gaps = processes.drop_nulls("rss_bytes")["ts"].unique().sort().diff().drop_nulls()
+    if gaps.len() >= MIN_SAMPLES:
+        return _lateness(gaps - gaps.median(), "gaps")
+    return None
 
 
-def _lateness(late_s: list[float], origin: str) -> Lateness:
-    return Lateness(quantile(late_s, 0.99) or 0.0, max(late_s), len(late_s), origin)
+def _lateness(late_s: pl.Series, origin: str) -> Lateness:
+    late_s = late_s.clip(lower_bound=0.0)
+    p99_s, max_s = late_s.quantile(0.99, "linear"), late_s.max()
+    return Lateness(number(p99_s) or 0.0, number(max_s) or 0.0, late_s.len(), origin)

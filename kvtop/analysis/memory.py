@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from kvtop.analysis.cells import ScanPoint, in_time_order
+from kvtop.analysis.cells import ScanPoint, cell_name, in_time_order
 from kvtop.analysis.numbers import median, number, spread
 from kvtop.analysis.plateau import Plateau, Window, others_moved, read_plateau
-from kvtop.analysis.tables import gpu_table, process_table
 from kvtop.analysis.traces import (
     Trace,
     device_traces,
@@ -19,6 +19,9 @@ from kvtop.analysis.traces import (
 )
 from kvtop.model.record import RequestRecord
 from kvtop.model.text import clean_text
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _FALLBACK_BASE_S = 5.0
 _MIN_IDLE_SAMPLES = 2
@@ -55,14 +58,15 @@ class Watched:
         return found[-1] - self.base_bytes if found and self.base_bytes is not None else None
 
 
-def find_places(gpu_csv: bytes, processes_csv: bytes, *, simulated: bool) -> tuple[Place, ...]:
+def find_places(gpus: pl.DataFrame, processes: pl.DataFrame, *, simulated: bool) -> tuple[Place, ...]:
     """Return the places that may hold the KV cache, the likeliest first; empty where nothing was read.
+
+    Takes the tables of `kvtop.analysis.tables`.
 
     The GPUs that the engine is on; without GPUs its process. Where a host has GPUs and the engine was not
     found on one (a container hides it, or it runs on the CPU), all GPUs together and its process.
     """
-    processes = process_table(processes_csv)
-    devices = device_traces(gpu_table(gpu_csv))
+    devices = device_traces(gpus)
     on_gpus = engine_gpus(processes)
     held = {uuid: trace for uuid, trace in devices.items() if uuid in on_gpus}
     rss = engine_trace(processes)
@@ -99,9 +103,10 @@ def void_shadowed(watched: Watched, requests: Sequence[RequestRecord]) -> Watche
     longest = 0.0
     own: dict[str, float] = {}
     for record in sorted(requests, key=lambda r: number(r.ts) or 0.0):
-        longest_before[record.cell] = longest
-        own[record.cell] = number(record.prompt_tokens) or 0.0
-        longest = max(longest, own[record.cell])
+        name = cell_name(record)
+        longest_before[name] = longest
+        own[name] = number(record.prompt_tokens) or 0.0
+        longest = max(longest, own[name])
     kept = tuple(
         replace(p, bytes=None, void="shadowed")
         if p.bytes is not None and own.get(p.cell, 0.0) * 1.02 < longest_before.get(p.cell, 0.0)
@@ -178,4 +183,4 @@ def _lows(
         until = next((ts + ttft for ts, ttft in sent if ts >= end), end + _FALLBACK_BASE_S)
         idle = _idle(traces, (end, until))
         if idle:
-            yield record.cell, sum(map(min, idle))
+            yield cell_name(record), sum(map(min, idle))

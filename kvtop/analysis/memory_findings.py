@@ -12,7 +12,7 @@ from kvtop.model.quantity import format_bytes
 
 COUNTERS = (
     "Read the engine's own counters: /metrics of vLLM, SGLang (--enable-metrics), LMDeploy and TensorRT-LLM, "
-    "/slots of llama.cpp; give kvtop the address with --metrics-url."
+    "/slots of llama.cpp."
 )
 
 
@@ -48,7 +48,7 @@ def _judged(verdict: Verdict) -> Iterator[Finding]:
         yield _noisy(verdict)
     elif verdict.flat is None and verdict.rise_bytes is not None:
         yield _too_small(verdict)
-    if verdict.keeps:
+    if verdict.keeps and verdict.fit is not None and verdict.fit.rises:
         yield _keeps(verdict)
     if verdict.drifts:
         yield _drifts(verdict)
@@ -70,7 +70,7 @@ def _noisy(verdict: Verdict) -> Finding:
         f"while idle, more than the prompts moved it ({format_bytes(verdict.rise_bytes)}): "
         "nothing can be read from it."
     )
-    hint = "Stop what else uses this memory, or read the engine's counters with --metrics-url."
+    hint = "Stop what else uses this memory. " + COUNTERS
     return Finding("memory_noisy", "warning", text, hint, _evidence(verdict))
 
 
@@ -87,7 +87,7 @@ def _keeps(verdict: Verdict) -> Finding:
     after = verdict.watched.lows[-1][1]
     text = (
         f"The engine's allocator keeps what it once took: {format_bytes(after)} after the last request, "
-        f"{format_bytes(verdict.watched.base_bytes)} before them. The base is that before the first request."
+        f"{format_bytes(verdict.watched.base_bytes)} before the first, which stays the base."
     )
     hint = "Keep lengths ascending; restart the engine before a scan of shorter prompts."
     return Finding("allocator_keeps", "info", text, hint, {**_evidence(verdict), "left_bytes": after})

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from kvtop.analysis.cells import cell_name
 from kvtop.analysis.numbers import median, number
 from kvtop.analysis.traces import Trace
 from kvtop.model.quantity import MIB
@@ -46,17 +47,17 @@ def read_plateau(record: RequestRecord, traces: Sequence[Trace]) -> Plateau:
     """
     window = decode_window(record)
     if window is None:
-        return Plateau(record.cell, void="no_times")
+        return Plateau(cell_name(record), void="no_times")
     start, end = window
     decoding = [trace.between(start, end) for trace in traces]
     samples = min(map(len, decoding), default=0)
     if samples < MIN_SAMPLES:
-        return Plateau(record.cell, samples=samples, void="few_samples")
+        return Plateau(cell_name(record), samples=samples, void="few_samples")
     settled = [trace.between(start + _SETTLING * (end - start), end) for trace in traces]
     kept = settled if min(map(len, settled)) >= MIN_SAMPLES else decoding
     middle = median(kept[0].times()) or start
-    total = sum(median(trace.values()) or 0.0 for trace in kept)
-    return Plateau(record.cell, total, (middle - start) / (end - start), samples)
+    total = sum(trace.median() or 0.0 for trace in kept)
+    return Plateau(cell_name(record), total, (middle - start) / (end - start), samples)
 
 
 def decode_window(record: RequestRecord) -> tuple[float, float] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from kvtop.analysis.cells import REUSED, is_cell, missing_cells
+from kvtop.analysis.cells import REUSED, cell_name, is_cell, missing_cells
 from kvtop.analysis.facts import ScanFacts
 from kvtop.analysis.numbers import known_fields, median, number
 from kvtop.model.finding import Finding
@@ -17,6 +17,8 @@ from kvtop.model.text import clean_text
 CONTEXT_CODE = "context_length"
 FEW_REPEATS = 3
 NOISY_SHARE = 0.5
+NOISY_FLOOR_S = 0.01
+"""Repeats this close are equal: below it the network and the client's own scheduling decide."""
 LATE_S = 0.02
 LATE_SHARE = 0.2
 _PROMPT_RESERVE = 1.02
@@ -78,7 +80,7 @@ def _usage_missing(facts: ScanFacts) -> Iterator[Finding]:
         "they are in no curve, and what was spent is more than is shown."
     )
     hint = "The server or a gateway leaves usage out of streams; see `stream_options.include_usage`."
-    cells = [record.cell for record in missing]
+    cells = [cell_name(record) for record in missing]
     yield Finding("usage_missing", "warning", text, hint, {"cells": cells})
 
 
@@ -137,7 +139,7 @@ def _noisy_latency(facts: ScanFacts) -> Iterator[Finding]:
     for point in facts.points:
         times = known_fields(point.measured, "ttft_s")
         middle = median(times)
-        if middle and len(times) > 1 and max(times) - min(times) > NOISY_SHARE * abs(middle):
+        if middle and max(times) - min(times) > max(NOISY_SHARE * abs(middle), NOISY_FLOOR_S):
             noisy[point.label] = [min(times), middle, max(times)]
     if not noisy:
         return

@@ -9,10 +9,11 @@ from kvtop.analysis.cells import ScanPoint, scan_points
 from kvtop.analysis.facts import API, ScanFacts
 from kvtop.analysis.findings import scan_findings
 from kvtop.analysis.lateness import sampler_lateness
-from kvtop.analysis.memory import Window, find_places, watch
+from kvtop.analysis.memory import find_places, watch
 from kvtop.analysis.numbers import known_fields, median, number, whole
+from kvtop.analysis.plateau import Window
 from kvtop.analysis.request_findings import failure_code
-from kvtop.analysis.slope_findings import is_credible
+from kvtop.analysis.tables import gpu_table, process_table
 from kvtop.analysis.verdict import Verdict, judge_places
 from kvtop.model.endpoint import Price
 from kvtop.model.plan import ScanPlan
@@ -54,11 +55,12 @@ def analyse_scan(
     points = scan_points(plan, records)
     verdict = lateness = None
     if path != API:
-        places = find_places(gpu_csv, processes_csv, simulated=simulated)
+        gpus, processes = gpu_table(gpu_csv), process_table(processes_csv)
+        places = find_places(gpus, processes, simulated=simulated)
         verdict = judge_places(
             [watch(place, points, records, base_window) for place in places], points, records
         )
-        lateness = sampler_lateness(gpu_csv, processes_csv)
+        lateness = sampler_lateness(gpus, processes)
     spent = _spent(records, price)
     facts = ScanFacts(
         plan=plan,
@@ -99,7 +101,7 @@ def _point(point: ScanPoint, verdict: Verdict | None) -> dict[str, Any]:
         "decode_tok_s": _median(point, "decode_tok_s"),
         "cached_tokens": whole(_median(point, "cached_tokens")),
         "kv_bytes": None,
-        "mem_delta_bytes": delta if delta is None else round(delta),
+        "mem_delta_bytes": _rounded(delta),
         "mem_origin": verdict.watched.place.origin if verdict and delta is not None else None,
         "n": len(point.measured),
         "failed": len(point.failed),
@@ -107,12 +109,16 @@ def _point(point: ScanPoint, verdict: Verdict | None) -> dict[str, Any]:
     }
 
 
+def _rounded(count: float | None) -> int | None:
+    return None if count is None else round(count)
+
+
 def _median(point: ScanPoint, name: str) -> float | None:
     return median(known_fields(point.measured, name))
 
 
 def _slope(verdict: Verdict | None) -> dict[str, Any] | None:
-    if verdict is None or verdict.fit is None or not is_credible(verdict.fit):
+    if verdict is None or verdict.fit is None or not verdict.fit.rises:
         return None
     return verdict.fit.to_json(verdict.watched.place.origin)
 
@@ -123,8 +129,8 @@ def _memory(verdict: Verdict | None) -> dict[str, Any] | None:
     watched = verdict.watched
     return {
         "origin": watched.place.origin,
-        "base_bytes": whole(watched.base_bytes),
-        "noise_bytes": whole(watched.noise_bytes),
+        "base_bytes": _rounded(watched.base_bytes),
+        "noise_bytes": _rounded(watched.noise_bytes),
         "flat": verdict.flat,
         "reason": verdict.reason,
     }

@@ -44,6 +44,11 @@ class Fit:
     outliers: tuple[str, ...] = ()
     """Cells further from the line than 4 spreads and 2 % of the range."""
 
+    @property
+    def rises(self) -> bool:
+        """Whether memory goes up with the tokens: the interval, or without one the slope, is above 0."""
+        return (self.bytes_per_token if self.ci_low is None else self.ci_low) > 0
+
     def to_json(self, origin: str) -> dict[str, Any]:
         """Return the fit as the `kv_slope` object of `kvtop.scan/1`."""
         return {

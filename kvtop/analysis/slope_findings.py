@@ -23,15 +23,10 @@ def slope_findings(facts: ScanFacts) -> Iterator[Finding]:
     if fit is None:
         if verdict.flat is False and not facts.live:
             yield _NEEDS_LENGTHS
-    elif is_credible(fit):
+    elif fit.rises:
         yield _slope(fit, verdict)
     else:
         yield _unclear(fit)
-
-
-def is_credible(fit: Fit) -> bool:
-    """Return whether the line rises: its interval, or without one the slope itself, is above 0."""
-    return (fit.bytes_per_token if fit.ci_low is None else fit.ci_low) > 0
 
 
 def per_token(fit: Fit) -> str:
@@ -51,10 +46,11 @@ _NEEDS_LENGTHS = Finding(
 
 
 def _slope(fit: Fit, verdict: Verdict) -> Finding:
+    kept = " (the base holds memory kept from before)" if verdict.keeps and fit.intercept_bytes < 0 else ""
     r2 = "" if fit.r2 is None else f", R² {fit.r2:.4f}"
     text = (
         f"One more token holds {per_token(fit)}{r2}, {fit.n} requests of {fit.lengths} lengths, read as "
-        f"{verdict.watched.place.name}; {format_bytes(fit.intercept_bytes)} do not depend on length."
+        f"{verdict.watched.place.name}; intercept {format_bytes(fit.intercept_bytes)}{kept}."
     )
     evidence = {"residual_bytes": fit.residual_bytes, "outliers": list(fit.outliers)}
     poor = fit.r2 is not None and fit.r2 < POOR_R2

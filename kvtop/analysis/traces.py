@@ -28,6 +28,10 @@ class Trace:
         count = max(int(self.ts.search_sorted(end_ts, side="right")) - first, 0)
         return Trace(self.ts.slice(first, count), self.bytes.slice(first, count), self.simulated)
 
+    def median(self) -> float | None:
+        """Return the median in bytes, None without samples."""
+        return None if self.bytes.is_empty() else float(self.bytes.median())  # type: ignore[arg-type] # floats
+
     def values(self) -> list[float]:
         """Return the bytes as a list."""
         return [float(value) for value in self.bytes]

@@ -29,6 +29,8 @@ TAIL_S = 5.0
 DRAIN_S = 1.0
 """How long the end of the body is waited for after the end mark, so that the connection can be kept."""
 _HEAD_BYTES = 4096
+_REARM_SHARE = 0.05
+"""Moving the alarm for every chunk costs more than an alarm that rings this share of the silence early."""
 
 
 class Attempt:
@@ -79,7 +81,7 @@ class Attempt:
             location = response.headers.get("location", "")
             self.failure = redirected(status, location, str(response.url), self._peer)
         elif status >= 400:
-            body, _ = await read_body(response)
+            body, _ = await read_body(response, MAX_BODY_BYTES)
             self.answer.done_ns = time.perf_counter_ns()
             self.failure = refusal(status, response.headers, body, self._peer)
         else:
@@ -156,8 +158,10 @@ class Attempt:
             self._silence_allowed_s = self._stall_s
         else:
             return
-        self._due = min(self._deadline, asyncio.get_running_loop().time() + self._silence_allowed_s)
-        watchdog.reschedule(self._due)
+        due = min(self._deadline, asyncio.get_running_loop().time() + self._silence_allowed_s)
+        if not 0 <= due - self._due < _REARM_SHARE * self._silence_allowed_s:
+            self._due = due
+            watchdog.reschedule(due)
 
     def _be_late(self) -> None:
         if self.failure is not None:
@@ -176,7 +180,9 @@ class Attempt:
         if self.answer.has_ended:
             self._end_early("closed_early")
             return
-        self.is_stale = isinstance(error, LOST) and self.clock.is_kept_connection and self.clock.headers_ns is None
+        self.is_stale = (
+            isinstance(error, LOST) and self.clock.is_kept_connection and self.clock.headers_ns is None
+        )
         if isinstance(error, httpx.RemoteProtocolError) and self.status is not None:
             self.failure = truncated(self.status)
         else:

@@ -52,14 +52,16 @@ class OpenAiChat:
         document = parse_json(data)
         if event.name == "error":
             return Piece(error=data if document is None else document)
-        return _read(document, "delta")
+        # Most chunks hold no usage, and looking for it in all its places costs more than reading the rest.
+        may_have_usage = "usage" in data or "timings" in data
+        return _read(document, "delta", may_have_usage=may_have_usage)
 
     def read_answer(self, document: Any) -> Piece:
         """Read a whole `chat.completion`."""
-        return _read(document, "message")
+        return _read(document, "message", may_have_usage=True)
 
 
-def _read(document: Any, carrier: str) -> Piece:
+def _read(document: Any, carrier: str, *, may_have_usage: bool) -> Piece:
     if not isinstance(document, dict):
         return Piece()
     error = _error(document)
@@ -68,14 +70,13 @@ def _read(document: Any, carrier: str) -> Piece:
     choices = [as_object(choice) for choice in as_list(document.get("choices"))]
     deltas = [_delta(choice, carrier) for choice in choices]
     answer = "".join(_answer(delta) for delta in deltas)
-    usage = find_usage(document)
+    usage = find_usage(document) if may_have_usage else None
+    reasons = (as_text(choice.get("finish_reason")) for choice in choices)
     return Piece(
         recognised="choices" in document or usage is not None,
         has_text=bool(answer) or any(_has_hidden_text(delta) for delta in deltas),
         answer=answer,
-        finish_reason=next(
-            (reason for choice in choices if (reason := as_text(choice.get("finish_reason")))), None
-        ),
+        finish_reason=next((reason for reason in reasons if reason), None),
         usage=usage,
     )
 

@@ -55,7 +55,7 @@ class ApiClient:
         self._include_usage = self._dialect.asks_for_usage
         headers = self._dialect.auth_headers(endpoint.key) if endpoint.key else {}
         self._connections = Connections(
-            endpoint.base_url, headers, endpoint.headers, verify_tls=endpoint.verify_tls
+            endpoint.base_url, headers, endpoint.headers, verify_tls=endpoint.verify_tls, timeout_s=timeout_s
         )
 
     async def __aenter__(self) -> Self:
@@ -77,9 +77,8 @@ class ApiClient:
         try:
             content = self._encode(request, include_usage=self._include_usage)
         except (TypeError, ValueError, RecursionError) as error:
-            return not_sent(
-                Failure.of("bad_request", f"The request is not JSON: {error}", "Check extra_body.")
-            )
+            text = f"The request cannot be written as JSON: {error}"
+            return not_sent(Failure.of("bad_request", text, "Check extra_body."))
         attempts: list[Attempt] = []
         with self._connections.borrow() as http:
             last = await self._attempt(http, content, deadline, attempts)
@@ -137,11 +136,7 @@ class ApiClient:
 
     async def _json(self, method: str, url: str, body: Mapping[str, Any] | None = None) -> JsonReply:
         with self._connections.borrow() as http:
-            content = None if body is None else json.dumps(body).encode()
-            headers = {"Accept": "application/json"} | (
-                {} if body is None else {"Content-Type": "application/json"}
-            )
-            request = http.build_request(method, url, content=content, headers=headers)
+            request = http.build_request(method, url, json=body, headers={"Accept": "application/json"})
             return await ask_json(http, request, self._peer, self._timeout_s)
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _UNREACHABLE = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN}
 _MAX_CAUSES = 32
+LOST = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError, httpx.CloseError)
+"""What a connection that the other side has closed raises."""
 
 
 def connection_failure(error: BaseException, peer: Peer) -> Failure:
@@ -68,17 +70,17 @@ def _of(code: str, peer: Peer, what: str, hint: str) -> Failure:
 
 
 def _no_connection_in_time(peer: Peer) -> Failure:
-    return _of("timeout", peer, "did not accept a connection in time", "Check host, port and firewall.")
+    hint = "Check host, port and firewall"
+    hint += ", and whether base_url must begin with http://" if peer.where.startswith("https:") else "."
+    return _of("timeout", peer, "did not accept a connection in time", hint)
 
 
 def _tls(error: ssl.SSLError, peer: Peer) -> Failure:
     if isinstance(error, ssl.SSLCertVerificationError):
-        hint = "Trust its CA with SSL_CERT_FILE, or set verify_tls = false in the profile if you accept the risk."
-        return _of("tls", peer, f"shows a certificate that is not trusted: {error.verify_message}", hint)
-    reason = peer.clean(error.reason or str(error))
-    return _of(
-        "tls", peer, f"cannot be spoken to by TLS: {reason}", "Check whether base_url must begin with http://"
-    )
+        reason = getattr(error, "verify_message", "") or str(error)
+        hint = "Trust its CA with SSL_CERT_FILE, or accept the risk with verify_tls = false."
+        return _of("tls", peer, f"shows a certificate that is not trusted: {reason}", hint)
+    return _of("tls", peer, f"cannot be spoken to by TLS: {error}", "Must base_url begin with http:// ?")
 
 
 def _lost(error: BaseException, causes: list[BaseException], peer: Peer) -> Failure:
@@ -86,12 +88,11 @@ def _lost(error: BaseException, causes: list[BaseException], peer: Peer) -> Fail
     if numbers & _UNREACHABLE:
         return _of("unreachable", peer, "cannot be reached from here", "Check the network, VPN and proxy.")
     if isinstance(error, httpx.ProxyError):
-        return _of(
-            "proxy", peer, f"is behind a proxy that failed: {peer.clean(str(error))}", "Check HTTPS_PROXY."
-        )
+        said = peer.clean(str(error))
+        return _of("proxy", peer, f"is behind a proxy that failed: {said}", "Check HTTPS_PROXY and NO_PROXY.")
     if isinstance(error, httpx.ConnectError):
         return _of("refused", peer, f"gave no connection: {peer.clean(str(error))}", "Check host and port.")
     said = peer.clean(str(error)) or type(error).__name__
     return _of(
-        "connection_lost", peer, f"broke the connection: {said}", "See the server's log; it may have crashed."
+        "connection_lost", peer, f"broke the connection: {said}", "See the server's log: did it crash?"
     )

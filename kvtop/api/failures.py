@@ -53,7 +53,7 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes, peer: Peer) ->
 
 
 def unexpected_answer(status: int, body: bytes, peer: Peer) -> Failure:
-    """Return the failure that a well-received answer is whose body is no answer: an error, HTML, other JSON."""
+    """Return the failure that an answer with a good status is whose body is an error, HTML or other JSON."""
     told = read_error_body(body)
     code = classify(status, told)
     return _failure("not_openai" if code == "in_stream_error" else code, told, peer, status=status)
@@ -72,7 +72,7 @@ def redirected(status: int, location: str, url: str, peer: Peer) -> Failure:
     return Failure.of(
         "redirected",
         f"{peer.where} redirects to {peer.clean(target)} (HTTP {status}).",
-        "kvtop does not follow, so that the key stays with the server it is for; change base_url if you trust it.",
+        "kvtop does not follow: the key is for this server only. Change base_url if you trust the other.",
         status=status,
     )
 

@@ -11,7 +11,7 @@ MAX_BODY_BYTES = 16 * 1024 * 1024
 """Most of a body that is read in one piece."""
 
 
-async def read_body(response: httpx.Response, limit_bytes: int = MAX_BODY_BYTES) -> tuple[bytes, bool]:
+async def read_body(response: httpx.Response, limit_bytes: int) -> tuple[bytes, bool]:
     """Return the body of `response`, or its first `limit_bytes`, and whether it is whole.
 
     Raises httpx.HTTPError when the connection breaks.

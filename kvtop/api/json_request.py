@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from kvtop.api.connection_failures import connection_failure, timed_out
+from kvtop.api.connection_failures import LOST, connection_failure, timed_out
 from kvtop.api.exchange import JsonReply
 from kvtop.api.failures import oversized, redirected, refusal, unexpected_answer
 from kvtop.api.foreign_json import as_object, parse_json
@@ -38,7 +38,7 @@ async def _ask(http: httpx.AsyncClient, request: httpx.Request, peer: Peer, trie
             return await _read(response, peer)
         finally:
             await response.aclose()
-    except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError) as error:
+    except LOST as error:
         if tries > 1:
             return await _ask(http, request, peer, tries - 1)
         return JsonReply(None, failure=connection_failure(error, peer))
@@ -51,7 +51,7 @@ async def _read(response: httpx.Response, peer: Peer) -> JsonReply:
     if 300 <= status < 400:
         location = response.headers.get("location", "")
         return JsonReply(status, failure=redirected(status, location, str(response.url), peer))
-    body, is_whole = await read_body(response)
+    body, is_whole = await read_body(response, MAX_BODY_BYTES)
     if not is_whole:
         return JsonReply(status, failure=oversized(status, MAX_BODY_BYTES))
     data = parse_json(body)

@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 
 USER_AGENT = f"kvtop/{__version__}"
 CONNECT_TIMEOUT_S = 10.0
-"""Longest wait for TCP and TLS; the time for the whole answer is bounded apart from it."""
+"""Longest wait for TCP, and for TLS; half the time for the whole answer where that is shorter."""
 KEEPALIVE_S = 300.0
 """How long an idle connection is kept: longer than any cool-down between two cells."""
 
-TIMEOUT = httpx.Timeout(None, connect=CONNECT_TIMEOUT_S)
 LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=KEEPALIVE_S)
 
 
@@ -34,12 +33,17 @@ class Connections:
     (encode/httpcore#1035) and would be measured as TTFT; a client of its own for each request does not.
     """
 
-    def __init__(self, base_url: str, *headers: Mapping[str, str], verify_tls: bool) -> None:
+    def __init__(
+        self, base_url: str, *headers: Mapping[str, str], verify_tls: bool, timeout_s: float
+    ) -> None:
         self._base_url = base_url
         self._headers = httpx.Headers({"User-Agent": USER_AGENT, "Accept-Encoding": "identity"})
         for mapping in headers:
             self._headers.update(checked_headers(mapping))
         self._verify_tls = verify_tls
+        # httpcore leaves a socket behind when it is cancelled in a TLS handshake, so its own limit must
+        # come before the caller's.
+        self._timeout = httpx.Timeout(None, connect=min(CONNECT_TIMEOUT_S, timeout_s / 2))
         self._idle: list[httpx.AsyncClient] = []
         self._all: list[httpx.AsyncClient] = []
 
@@ -73,7 +77,7 @@ class Connections:
                 headers=self._headers,
                 verify=_tls_context(verify=self._verify_tls),
                 limits=LIMITS,
-                timeout=TIMEOUT,
+                timeout=self._timeout,
                 follow_redirects=False,
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
                 trust_env=not is_loopback(self._base_url),
@@ -88,7 +92,7 @@ class Connections:
 
 
 def checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return `headers` if HTTP can carry them. Raises KvtopError with code `bad_header`, without the value."""
+    """Return `headers` if HTTP can carry them. Raises KvtopError with code `bad_header`."""
     for name, value in headers.items():
         printable = value.isascii() and value.isprintable() and value == value.strip()
         if not printable or not name.isascii() or not name.replace("-", "").replace("_", "").isalnum():

@@ -13,7 +13,7 @@ from kvtop.model.failure import Failure, KvtopError
 
 EXAMPLE = "http://127.0.0.1:8000"
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_SCHEME_LIKE = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:?)?/+|https?:")
+_SCHEME_LIKE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/+|https?(?::|/+)|/+")
 _UNPRINTABLE = re.compile(r"[^\x21-\x7e]")
 _VERSION = re.compile(r"v\d+(?:(?:alpha|beta)\d*)?")
 _PASTED_ENDPOINTS = ("/chat/completions", "/v1/messages", "/v1/responses")

@@ -69,10 +69,19 @@ def add_endpoint(parser: argparse.ArgumentParser) -> None:
 
 def add_demo(group: argparse._ArgumentGroup) -> None:
     """Add the embedded simulator."""
+    # Left out, they leave alone what stands before the command: `kvtop --demo scan`.
     group.add_argument(
-        "--demo", action="store_true", help="measure the embedded simulator; every number is SIMULATED"
+        "--demo",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="measure the embedded simulator; every number is SIMULATED",
     )
-    group.add_argument("--demo-engine", choices=("growing", "paged"), default="growing")
+    group.add_argument(
+        "--demo-engine",
+        choices=("growing", "paged"),
+        default=argparse.SUPPRESS,
+        help="growing: KV memory follows the context (default); paged: the pool is taken at start",
+    )
 
 
 def _argument(parse: Callable[[str], T], text: str) -> T:

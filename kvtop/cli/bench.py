@@ -9,7 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from kvtop.api.client import ApiClient
+from kvtop.cli.exit_codes import EndpointError
 from kvtop.cli.target import Target, choose_target
+from kvtop.experiments.unusable import UNUSABLE
 from kvtop.model.endpoint import Endpoint
 from kvtop.model.failure import Failure, KvtopError
 from kvtop.settings.config import Settings
@@ -34,11 +36,11 @@ def set_up(options: argparse.Namespace, settings: Settings, environ: Mapping[str
     Raises KvtopError for a target that is missing, unknown or has no model.
     """
     if options.demo:
+        _refuse_endpoint(options)
         with simulated(options.demo_engine) as bench:
             yield bench
         return
-    target = choose_target(options, settings, environ)
-    yield real(with_model(target))
+    yield real(with_model(choose_target(options, settings, environ)))
 
 
 @contextlib.contextmanager
@@ -52,18 +54,25 @@ def simulated(engine: str) -> Iterator[Bench]:
 
 
 def real(target: Target) -> Bench:
-    """Return the bench of a real target; GPUs are looked at only where the engine runs on this host."""
+    """Return the bench of a real target; GPUs are looked at only where the engine runs on this host.
+
+    Raises KvtopError for an endpoint that cannot be asked: `bad_url`, `bad_header`, `bad_dialect`.
+    """
+    ApiClient(target.endpoint)
     return Bench(target, open_source() if target.path == "local" else None)
 
 
 def with_model(target: Target) -> Target:
     """Return the target with a model id: the one given, or the server's only one.
 
-    Raises KvtopError `no_model` when the server has several or does not tell.
+    Raises KvtopError `no_model` when the server has several or does not tell, EndpointError when it cannot
+    be reached or refuses.
     """
     if target.endpoint.model:
         return target
     listing = asyncio.run(_models(target.endpoint))
+    if isinstance(listing, Failure) and listing.code in UNUSABLE:
+        raise EndpointError(listing)
     if isinstance(listing, Failure):
         text = f"No --model given, and the server does not tell its models: {listing.text}"
         raise KvtopError(Failure("no_model", text, listing.hint or "Add --model ID."))
@@ -73,6 +82,13 @@ def with_model(target: Target) -> Target:
             Failure("no_model", f"No --model given, and the server has {known}.", "Add --model ID.")
         )
     return replace(target, endpoint=replace(target.endpoint, model=listing[0]))
+
+
+def _refuse_endpoint(options: argparse.Namespace) -> None:
+    given = options.base_url or options.profile
+    if given:
+        text = f"--demo brings its own endpoint and contradicts {given}."
+        raise KvtopError(Failure.of("contradiction", text, "Give one of them."))
 
 
 async def _models(endpoint: Endpoint) -> list[str] | Failure:

@@ -15,10 +15,10 @@ from kvtop.model.plan import ScanPlan
 from kvtop.runs.layout import create_run_folder
 from kvtop.settings.config import load_settings
 
-DEMO_LENGTHS = (4096, 16384, 32768, 65536, 131072)
+DEMO_LENGTHS = (4096, 16384, 32768, 65536)
 
 
-def run_demo(engine: str, *, repeats: int = 2) -> int:
+def run_demo(engine: str, *, repeats: int = 3) -> int:
     """Scan the embedded simulator, print table, slope, findings and curves, and return the exit code."""
     settings = load_settings(os.environ)
     plan = ScanPlan(lengths=DEMO_LENGTHS, repeats=repeats, seed=secrets.randbits(32))

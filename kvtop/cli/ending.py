@@ -23,11 +23,6 @@ def end_run(result: RunResult, *, as_json: bool) -> int:
 
 
 def _exit_code(result: RunResult) -> int:
-    failure = result.failure
-    if failure is not None and failure.code == "cancelled":
-        return exit_codes.INTERRUPTED
-    if failure is not None and failure.code in ("budget_reached", "disk_full", "write_failed"):
-        return exit_codes.MEASURED_WITH_FAILURES
-    if failure is not None:
-        return exit_codes.ENDPOINT_UNUSABLE
+    if result.failure is not None:
+        return exit_codes.of_run_failure(result.failure)
     return exit_codes.DONE if result.state == "done" else exit_codes.MEASURED_WITH_FAILURES

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from kvtop.cli.doubts import warn_of_flags, warn_of_profile
 from kvtop.model.endpoint import Endpoint
 from kvtop.model.failure import Failure, KvtopError
 from kvtop.providers.endpoint import endpoint_from_flags, endpoint_of
@@ -24,10 +25,13 @@ def endpoint_again(manifest: Manifest, environ: Mapping[str, str]) -> Endpoint:
     if manifest.profile is None:
         origin = str(kept.get("key_origin", ""))
         key_env = origin.removeprefix(_ENV) if origin.startswith(_ENV) else None
-        return endpoint_from_flags(
-            str(kept.get("base_url", "")), manifest.model or "", key_env, dialect, environ
-        )
-    endpoint = endpoint_of(load_profile(manifest.profile, environ), environ, dialect=dialect)
+        base_url = str(kept.get("base_url", ""))
+        endpoint = endpoint_from_flags(base_url, manifest.model, key_env, dialect, environ)
+        warn_of_flags(endpoint)
+        return endpoint
+    profile = load_profile(manifest.profile, environ)
+    endpoint = endpoint_of(profile, environ, dialect=dialect)
+    warn_of_profile(profile, environ)
     if endpoint.base_url.rstrip("/") != str(kept.get("base_url", "")).rstrip("/"):
         measured = kept.get("base_url")
         text = (

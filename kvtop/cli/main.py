@@ -9,7 +9,8 @@ from typing import NoReturn
 
 import kvtop
 from kvtop.cli import exit_codes
-from kvtop.cli.streams import say, say_failure
+from kvtop.cli.exit_codes import EndpointError
+from kvtop.cli.streams import finish_streams, keep_descriptors_open, say, say_failure
 from kvtop.model.failure import KvtopError
 from kvtop.model.text import clean_text
 
@@ -35,10 +36,21 @@ class Parser(argparse.ArgumentParser):
 
 def run_command_line(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code. Never raises for wrong input or a stopped run."""
+    keep_descriptors_open()
+    try:
+        return _run(arguments)
+    finally:
+        finish_streams()
+
+
+def _run(arguments: Sequence[str]) -> int:
     try:
         options = build_parser(arguments).parse_args(arguments)
         execute: Execute = options.execute
         return execute(options)
+    except EndpointError as error:
+        say_failure(error.failure)
+        return exit_codes.ENDPOINT_UNUSABLE
     except KvtopError as error:
         say_failure(error.failure)
         return exit_codes.WRONG_USE
@@ -61,7 +73,7 @@ def build_parser(arguments: Sequence[str]) -> Parser:
     _add_demo_engine(parser)
     parser.set_defaults(execute=_no_command)
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
-    named = next((word for word in arguments if not word.startswith("-")), None)
+    named = next((word for word in arguments if word in COMMANDS), None)
     for name, summary in COMMANDS.items():
         child = subparsers.add_parser(name, help=summary, description=summary.capitalize() + ".")
         if name == named:

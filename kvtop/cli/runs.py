@@ -3,34 +3,41 @@
 from __future__ import annotations
 
 import argparse
-import json
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from kvtop.analysis.scan import SCHEMA
 from kvtop.cli import arguments as arg
 from kvtop.cli import exit_codes
 from kvtop.cli.bench import Bench, real, simulated
+from kvtop.cli.consent import ask_before_spending
 from kvtop.cli.ending import end_run
 from kvtop.cli.endpoint_again import endpoint_again
+from kvtop.cli.kept_plan import kept_plan
 from kvtop.cli.narration import narrate
 from kvtop.cli.run_in_front import run_in_front
 from kvtop.cli.run_table import run_table
 from kvtop.cli.scan import assign
 from kvtop.cli.scan_analysis import analyse_folder
 from kvtop.cli.scan_report import report
-from kvtop.cli.streams import say, show, show_json
+from kvtop.cli.streams import say, say_failure, show, show_json, show_json_line
 from kvtop.cli.target import target_of
+from kvtop.experiments.estimate import estimate_scan
 from kvtop.model.event import Event
-from kvtop.model.failure import Failure, KvtopError
+from kvtop.model.failure import KvtopError
 from kvtop.model.plan import ScanPlan
+from kvtop.runner.earlier import read_earlier
 from kvtop.runs.archive import cancel_run, effective_state, find_run, list_runs
 from kvtop.runs.follow import follow
 from kvtop.runs.layout import RunFolder
+from kvtop.runs.lock import RunLock, is_held
 from kvtop.runs.manifest import Manifest, read_manifest
 from kvtop.runs.reader import read_events, read_findings
-from kvtop.runs.writer import RunWriter
+from kvtop.runs.writer import write_findings
 from kvtop.settings.config import load_settings
 
 _RUN_HELP = "a run's id, a piece of it that no other has, `latest`, or a path"
@@ -48,6 +55,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     _action(actions, "cancel", "stop a live run; what it measured is kept", _cancel)
     resume = _action(actions, "resume", "measure what is missing", _resume)
     resume.add_argument("--pid", type=arg.at_least_one, help="the engine's process, if it has changed")
+    resume.add_argument(
+        "--max-total-tokens", type=arg.at_least_one, metavar="N", help="another budget for the whole run"
+    )
+    resume.add_argument("--yes", action="store_true", help="do not ask before tokens are spent")
+    resume.set_defaults(recompute=False)
 
 
 def _action(
@@ -81,17 +93,31 @@ def _list(options: argparse.Namespace) -> int:
 def _show(options: argparse.Namespace) -> int:
     folder = find_run(_root(), options.run)
     state = effective_state(folder)
-    document = None if options.recompute else read_findings(folder)
+    document = None if options.recompute else _kept_document(folder)
     if document is None:
         document = analyse_folder(folder, state)
     if options.recompute and state != "running":
-        with RunWriter(folder, resume=True) as writer:
-            writer.findings(document)
+        _keep(folder, document)
+    document = {**document, "state": state}
     if options.json:
         show_json(document)
     else:
-        show(report({**document, "state": state}))
+        show(report(document))
     return exit_codes.DONE
+
+
+def _kept_document(folder: RunFolder) -> dict[str, Any] | None:
+    document = read_findings(folder)
+    return document if document is not None and document.get("schema") == SCHEMA else None
+
+
+def _keep(folder: RunFolder, document: dict[str, Any]) -> None:
+    """Write findings.json. One that cannot be written, as on a foreign disk, is said and shown all the same."""
+    try:
+        with RunLock.hold(folder):
+            write_findings(folder, document)
+    except KvtopError as error:
+        say_failure(error.failure)
 
 
 def _follow(options: argparse.Namespace) -> int:
@@ -105,8 +131,9 @@ def _follow(options: argparse.Namespace) -> int:
 
 
 def _tell(event: Event, *, as_json: bool) -> None:
-    text = json.dumps(event.to_json(), ensure_ascii=False) if as_json else narrate(event)
-    if text is not None:
+    if as_json:
+        show_json_line(event.to_json())
+    elif (text := narrate(event)) is not None:
         show(text)
 
 
@@ -123,20 +150,45 @@ def _cancel(options: argparse.Namespace) -> int:
 def _resume(options: argparse.Namespace) -> int:
     folder = find_run(_root(), options.run)
     manifest = read_manifest(folder)
-    if manifest.kind != "scan":
-        text = f"{folder.id} is a {manifest.kind} run; this kvtop resumes scans."
-        raise KvtopError(Failure("cannot_resume", text, "Update kvtop."))
-    told = len(read_events(folder).events)
+    plan = kept_plan(folder, manifest)
+    if options.max_total_tokens is not None:
+        plan = replace(plan, max_total_tokens=options.max_total_tokens)
+    if is_held(folder) or _is_missing_something(folder, manifest, plan):
+        with _bench_again(manifest, options.pid) as bench:
+            return _go_on(bench, folder, manifest, plan, options)
+    say(f"Nothing is missing in {folder.id}.")
+    return _show(options)
+
+
+def _is_missing_something(folder: RunFolder, manifest: Manifest, plan: ScanPlan) -> bool:
+    earlier = read_earlier(folder, manifest)
+    return any(
+        cell.id not in earlier.finished_cells and cell.target_tokens not in earlier.ended_lengths
+        for cell in plan.cells()
+    )
+
+
+@contextlib.contextmanager
+def _bench_again(manifest: Manifest, pid: int | None) -> Iterator[Bench]:
     if manifest.demo is not None:
         with simulated(manifest.demo) as bench:
-            return _resume_on(bench, folder, manifest, told, options)
-    endpoint = endpoint_again(manifest, os.environ)
-    return _resume_on(real(target_of(endpoint, options.pid)), folder, manifest, told, options)
+            yield bench
+        return
+    yield real(target_of(endpoint_again(manifest, os.environ), pid))
 
 
-def _resume_on(
-    bench: Bench, folder: RunFolder, manifest: Manifest, told: int, options: argparse.Namespace
+def _go_on(
+    bench: Bench, folder: RunFolder, manifest: Manifest, plan: ScanPlan, options: argparse.Namespace
 ) -> int:
-    plan = ScanPlan.from_json(manifest.plan)
+    earlier = read_earlier(folder, manifest)
+    target = bench.target
+    estimate = estimate_scan(
+        plan,
+        local=target.path == "local",
+        price=target.endpoint.price,
+        finished_cells=earlier.finished_cells,
+    )
+    ask_before_spending(estimate, costs=target.path == "api", agreed=options.yes)
+    told = len(read_events(folder).events)
     result = run_in_front(assign(plan, bench), folder, skip_events=told)
     return end_run(result, as_json=options.json)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kvtop.analysis.scan import analyse_scan
-from kvtop.model.endpoint import Price
+from kvtop.cli.kept_plan import kept_plan, kept_price
 from kvtop.model.event import RunState
-from kvtop.model.plan import ScanPlan
 from kvtop.runs.layout import RunFolder
 from kvtop.runs.manifest import read_manifest
 from kvtop.runs.reader import complete_bytes, read_events, read_requests
@@ -19,16 +18,15 @@ def analyse_folder(folder: RunFolder, state: RunState) -> dict[str, Any]:
     Raises KvtopError when run.toml cannot be read.
     """
     manifest = read_manifest(folder)
-    price = manifest.context.get("price")
     return analyse_scan(
-        ScanPlan.from_json(manifest.plan),
+        kept_plan(folder, manifest),
         read_requests(folder).records,
         run=folder.id,
         path=manifest.path,
         gpu_csv=complete_bytes(folder.gpu_csv),
         processes_csv=complete_bytes(folder.processes_csv),
         base_window=_base_window(folder),
-        price=Price(**price) if isinstance(price, dict) else None,
+        price=kept_price(manifest),
         simulated=manifest.demo is not None,
         state=state,
     )
@@ -38,5 +36,7 @@ def _base_window(folder: RunFolder) -> tuple[float, float] | None:
     """Return the span of the first base, the one from before the first measured request."""
     for event in read_events(folder).events:
         if event.type == "note" and event.data.get("code") == "base":
-            return float(event.data["from_ts"]), float(event.data["to_ts"])
+            window = event.data.get("from_ts"), event.data.get("to_ts")
+            if isinstance(window[0], float) and isinstance(window[1], float):
+                return window[0], window[1]
     return None

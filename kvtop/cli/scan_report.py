@@ -6,16 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kvtop.cli.curve import draw_curve
-from kvtop.model.quantity import GIB, KIB, MIB, UNKNOWN, format_bytes, format_seconds, format_tokens
+from kvtop.model.quantity import GIB, MIB, UNKNOWN, format_bytes, format_seconds, format_tokens
 
 _SIGNS = {"info": "i", "warning": "!", "problem": "x"}
+_HEADLINE = "kv_slope"
+"""The finding that is the answer of a scan; it stands under the table, not among the others."""
 _COLUMNS = ("length", "prefix", "n", "failed", "prompt", "cached", "TTFT", "decode", "latency", "memory")
 
 
 def report(document: Mapping[str, Any]) -> str:
     """Return the whole report of a `kvtop.scan/1` document."""
-    parts = [_heading(document), _table(document["points"]), *_slope(document), *_spent(document)]
-    parts += [*_findings(document["findings"]), *curves(document)]
+    parts = [_heading(document), _table(document["points"]), *_slope(document["findings"])]
+    parts += [*curves(document), *_findings(document["findings"]), *_spent(document)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -85,17 +87,8 @@ def _count(value: float | None) -> str:
     return UNKNOWN if value is None else f"{round(value):,}"
 
 
-def _slope(document: Mapping[str, Any]) -> list[str]:
-    slope = document["kv_slope"]
-    if slope is None:
-        return []
-    per_token = slope["bytes_per_token"] / KIB
-    interval = ""
-    if slope["ci_low"] is not None and slope["ci_high"] is not None:
-        interval = f" (95 % CI {slope['ci_low'] / KIB:,.1f}–{slope['ci_high'] / KIB:,.1f})"
-    fit = f", R² {slope['r2']:.4f}" if slope["r2"] is not None else ""
-    constant = f", intercept {format_bytes(slope['intercept_bytes'])}"
-    return [f"memory per token: {per_token:,.1f} KiB{interval}{fit}{constant}, from {slope['origin']}"]
+def _slope(findings: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [finding["text"] for finding in findings if finding["code"] == _HEADLINE]
 
 
 def _spent(document: Mapping[str, Any]) -> list[str]:
@@ -110,6 +103,8 @@ def _spent(document: Mapping[str, Any]) -> list[str]:
 def _findings(findings: Sequence[Mapping[str, Any]]) -> list[str]:
     lines: list[str] = []
     for finding in findings:
+        if finding["code"] == _HEADLINE:
+            continue
         lines.append(f"[{_SIGNS.get(finding['severity'], '?')}] {finding['text']}")
         if finding["hint"]:
             lines.append(f"    {finding['hint']}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -9,6 +10,10 @@ from collections.abc import Mapping
 from typing import Any, TextIO
 
 from kvtop.model.failure import Failure
+
+_ASCII = str.maketrans(
+    {"–": "-", "—": "-", "−": "-", "…": "...", "→": "->", "²": "2", "×": "x", "°": " ", "·": "-", "•": "*"}
+)
 
 
 def say(text: str = "") -> None:
@@ -22,46 +27,81 @@ def show(text: str) -> None:
 
 
 def show_json(document: Mapping[str, Any]) -> None:
-    """Print one JSON document on stdout."""
-    show(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2))
+    """Print one JSON document on stdout, indented."""
+    show(_json(document, indent=2))
+
+
+def show_json_line(document: Mapping[str, Any]) -> None:
+    """Print one JSON document on one line of stdout."""
+    show(_json(document, indent=None))
 
 
 def say_failure(failure: Failure) -> None:
     """Print what went wrong and what to do."""
     say(f"kvtop: {failure.text}")
     if failure.hint:
-        say(f"  → {failure.hint}" if _can_encode("→") else f"  -> {failure.hint}")
+        say(f"  → {failure.hint}")
 
 
-def is_tty(stream: TextIO) -> bool:
+def say_warning(failure: Failure) -> None:
+    """Print, on one line, what works but deserves attention."""
+    say(f"kvtop: warning: {failure.text} {failure.hint}".rstrip())
+
+
+def is_tty(stream: TextIO | None) -> bool:
     """Whether `stream` is a terminal; False for one that is closed."""
     try:
-        return stream.isatty()
+        return stream is not None and stream.isatty()
     except (ValueError, OSError):
         return False
 
 
-def _can_encode(text: str) -> bool:
-    try:
-        text.encode(sys.stderr.encoding or "ascii")
-    except UnicodeEncodeError:
-        return False
-    return True
+def is_unicode(stream: TextIO | None) -> bool:
+    """Whether every character can be written to `stream`."""
+    return "utf" in (getattr(stream, "encoding", None) or "").lower()
 
 
-def _write(stream: TextIO, text: str) -> None:
+def keep_descriptors_open() -> None:
+    """Put /dev/null where the caller closed stdin, stdout or stderr, so that no file takes their place."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number is this one
+
+
+def finish_streams() -> None:
+    """Flush what others have printed, and make Python's own flush at exit silent on a closed pipe."""
+    for stream in (sys.stdout, sys.stderr):
+        _write(stream, "")
+
+
+def _json(document: Mapping[str, Any], indent: int | None) -> str:
+    return json.dumps(document, ensure_ascii=not is_unicode(sys.stdout), allow_nan=False, indent=indent)
+
+
+def _write(stream: TextIO | None, text: str) -> None:
+    if stream is None:
+        return
     try:
-        stream.write(text)
+        stream.write(_encodable(text, stream))
         stream.flush()
-    except UnicodeEncodeError:
-        _write(stream, text.encode(stream.encoding or "ascii", "replace").decode(stream.encoding or "ascii"))
     except (OSError, ValueError):
         _silence(stream)
 
 
+def _encodable(text: str, stream: TextIO) -> str:
+    encoding = stream.encoding or "ascii"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(_ASCII).encode(encoding, "replace").decode(encoding)
+    return text
+
+
 def _silence(stream: TextIO) -> None:
     """Send the rest of a dead stream nowhere, so that Python's own flush at exit stays quiet too."""
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    except (OSError, ValueError):
-        return
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)

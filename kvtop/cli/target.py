@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from kvtop.api.url import is_loopback
+from kvtop.cli.doubts import warn_of_flags, warn_of_profile
 from kvtop.model.endpoint import Endpoint
 from kvtop.model.failure import Failure, KvtopError
 from kvtop.model.plan import RunPath
@@ -39,8 +40,9 @@ def choose_target(options: argparse.Namespace, settings: Settings, environ: Mapp
         raise KvtopError(Failure("contradiction", text, "Give one of them."))
     if options.base_url:
         endpoint = endpoint_from_flags(
-            options.base_url, options.model or "", options.key_env, options.dialect, environ
+            options.base_url, options.model, options.key_env, options.dialect, environ
         )
+        warn_of_flags(endpoint)
     else:
         endpoint = _from_profile(options, settings, environ)
     return target_of(endpoint, options.pid)
@@ -64,5 +66,7 @@ def _from_profile(options: argparse.Namespace, settings: Settings, environ: Mapp
     if options.key_env:
         text = "--key-env goes with --base-url; a profile names its own key."
         raise KvtopError(Failure("contradiction", text, "Leave it out or give --base-url and --model."))
-    endpoint = endpoint_of(load_profile(name, environ), environ, dialect=options.dialect)
+    profile = load_profile(name, environ)
+    endpoint = endpoint_of(profile, environ, dialect=options.dialect)
+    warn_of_profile(profile, environ)
     return replace(endpoint, model=options.model) if options.model else endpoint

@@ -8,7 +8,7 @@ from kvtop.api.calibration import LengthModel
 from kvtop.api.client import ApiClient
 from kvtop.api.exchange import ChatRequest, Message
 from kvtop.api.token_count import count_prompt_tokens
-from kvtop.experiments.budget import Budget
+from kvtop.experiments.budget import Budget, cost_tokens
 from kvtop.experiments.log import ExperimentLog
 from kvtop.experiments.request_record import Label, record_of
 from kvtop.model.endpoint import Endpoint
@@ -62,6 +62,7 @@ class Asker:
         """Send `prompt` and return its record, which is on disk by then. Failures are in the record."""
         self._sent += 1
         request_id = f"{self._sent:05d}"
+        at_most_tokens = round(self.lengths.tokens_for(label.prompt_words or 0)) + label.max_tokens
         self._log.cell(
             label.cell,
             request=request_id,
@@ -69,6 +70,7 @@ class Asker:
             target_tokens=label.target_tokens,
             prefix=label.prefix,
             repeat=label.repeat,
+            at_most_tokens=at_most_tokens,
         )
         request = ChatRequest((Message("user", prompt),), label.max_tokens, self._temperature)
         exchange = await self._client.chat(request)
@@ -79,7 +81,7 @@ class Asker:
                 record, body={"messages": [{"role": "user", "content": prompt}]}, answer_text=exchange.text
             )
         self._log.request(record)
-        self._budget.spend(self._cost_tokens(record))
+        self._budget.spend(cost_tokens(record, at_most_tokens))
         return record
 
     async def count(self, prompt: str) -> int | None:
@@ -92,10 +94,3 @@ class Asker:
         changed_words = label.prompt_words - label.shared_words
         changed = changed_words * self.lengths.tokens_per_word + self.lengths.template_tokens
         return max(round(record.prompt_tokens - changed), 0)
-
-    def _cost_tokens(self, record: RequestRecord) -> float:
-        if record.prompt_tokens is not None:
-            return record.prompt_tokens + (record.completion_tokens or 0)
-        if record.status is not None and record.status >= 400:
-            return 0
-        return self.lengths.tokens_for(record.prompt_words or 0) + (record.max_tokens or 0)

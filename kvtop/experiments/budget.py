@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kvtop.experiments.unusable import NOT_SENT
+from kvtop.model.record import RequestRecord
+
 # A calibrated prompt is off by up to 1 %; the reserve keeps that from breaking the promise.
 _RESERVE = 1.02
 
@@ -22,5 +25,23 @@ class Budget:
         return self.spent_tokens + prompt_tokens * _RESERVE + completion_tokens <= self.limit_tokens
 
     def spend(self, tokens: float) -> None:
-        """Count a finished request: what it reported, or what was sent where it reported nothing."""
+        """Count the tokens of a finished request."""
         self.spent_tokens += round(tokens)
+
+
+def cost_tokens(record: RequestRecord | None, at_most_tokens: int) -> int:
+    """Return what a request counts in the budget: what the server reported, else all that was asked for.
+
+    Nothing where it was refused or never left this host. `record` is None for a request whose end
+    nobody saw.
+    """
+    if record is None:
+        return at_most_tokens
+    if record.prompt_tokens is not None:
+        completion_tokens = record.completion_tokens
+        return record.prompt_tokens + (
+            record.max_tokens or 0 if completion_tokens is None else completion_tokens
+        )
+    if record.failure is not None and record.failure.code in NOT_SENT:
+        return 0
+    return 0 if record.status is not None and record.status >= 400 else at_most_tokens

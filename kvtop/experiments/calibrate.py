@@ -6,14 +6,19 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
-from kvtop.api.calibration import CALIBRATION_WORDS, LengthModel
+from kvtop.api.calibration import ASSUMED_TEMPLATE_TOKENS, CALIBRATION_WORDS, LengthModel
 from kvtop.api.prompts import PromptWriter
 from kvtop.experiments.asking import Asker
+from kvtop.experiments.log import ExperimentLog
 from kvtop.experiments.outcome import Outcome
+from kvtop.experiments.patience import Sleep, ask_patiently
 from kvtop.experiments.request_record import Label
 from kvtop.model.failure import Failure, KvtopError
 from kvtop.model.plan import DEFAULT_MAX_TOKENS
 from kvtop.model.record import RequestRecord
+
+_CAUTIOUS_TOKENS_PER_WORD = 2.0
+"""What a word may cost as long as nobody has counted, for the budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,26 +50,45 @@ class Calibration:
         return cls(**{name: table[name] for name in cls.__slots__ if name in table})
 
 
-async def calibrate(asker: Asker, writer: PromptWriter) -> tuple[Calibration, Failure | None] | Outcome:
+async def calibrate(
+    asker: Asker, writer: PromptWriter, log: ExperimentLog, sleep: Sleep
+) -> tuple[Calibration, Failure | None] | Outcome:
     """Send one prompt without words and one with a whole pass of them.
 
     Returns the calibration with the reason why it is only assumed, if it is; an outcome when the
     endpoint refused or the budget ended.
     """
-    records: list[RequestRecord] = []
-    for words in (0, CALIBRATION_WORDS):
-        if not asker.can_pay(asker.lengths.tokens_for(words), DEFAULT_MAX_TOKENS):
-            return Outcome("budget")
-        label = Label(f"calibrate/{words}", "calibrate", DEFAULT_MAX_TOKENS, prompt_words=words)
-        record = await asker.ask(label, writer.cold(asker.next_number(), words))
-        if record.failure is not None:
-            return Outcome("refused", record.failure)
-        records.append(record)
-    calibration, failure = _read(*records)
+    empty = await _ask(asker, writer, 0, log, sleep)
+    if isinstance(empty, Outcome):
+        return empty
+    template_tokens = empty.prompt_tokens or ASSUMED_TEMPLATE_TOKENS
+    asker.lengths = LengthModel(_CAUTIOUS_TOKENS_PER_WORD, template_tokens)
+    full = await _ask(asker, writer, CALIBRATION_WORDS, log, sleep)
+    if isinstance(full, Outcome):
+        return full
+    calibration, failure = _read(empty, full)
     if failure is None:
         return calibration, None
     counted = await _count_instead(asker, writer)
-    return (replace(counted, decode_tok_s=calibration.decode_tok_s), None) if counted else (calibration, failure)
+    return (
+        (replace(counted, decode_tok_s=calibration.decode_tok_s), None) if counted else (calibration, failure)
+    )
+
+
+async def _ask(
+    asker: Asker, writer: PromptWriter, words: int, log: ExperimentLog, sleep: Sleep
+) -> RequestRecord | Outcome:
+    def affordable() -> bool:
+        return asker.can_pay(asker.lengths.tokens_for(words), DEFAULT_MAX_TOKENS)
+
+    async def ask() -> RequestRecord:
+        label = Label(f"calibrate/{words}", "calibrate", DEFAULT_MAX_TOKENS, prompt_words=words)
+        return await asker.ask(label, writer.cold(asker.next_number(), words))
+
+    if not affordable():
+        return Outcome("budget")
+    record = await ask_patiently(ask, log, sleep, may_repeat=affordable)
+    return record if record.failure is None else Outcome("refused", record.failure)
 
 
 async def _count_instead(asker: Asker, writer: PromptWriter) -> Calibration | None:

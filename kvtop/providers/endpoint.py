@@ -47,20 +47,22 @@ def endpoint_of(profile: Profile, environ: Mapping[str, str], dialect: str | Non
 
 
 def endpoint_from_flags(
-    base_url: str, model: str, key_env: str | None, dialect: str | None, environ: Mapping[str, str]
+    base_url: str, model: str | None, key_env: str | None, dialect: str | None, environ: Mapping[str, str]
 ) -> Endpoint:
     """Return the endpoint that the command line describes; without `key_env` no key is sent.
 
+    Its `model` is empty where none was named: the server is still to be asked.
+
     Raises KvtopError `bad_value`, `no_key` or `odd_key`.
     """
-    if not model.strip():
-        raise _bad_flag("--model is missing.", "Name the model as /v1/models lists it.")
+    if model is not None and not model.strip():
+        raise _bad_flag("--model is empty.", "Name the model as /v1/models lists it, or leave it out.")
     if key_env is not None and not is_variable_name(key_env):
         text = "--key-env must be the name of an environment variable, not the key itself."
         raise _bad_flag(text, "export NAME=… and give --key-env NAME")
     spoken = _known_dialect(dialect or OPENAI_CHAT)
     key = ResolvedKey(None, "none") if key_env is None else key_from_env(key_env, environ)
-    return Endpoint(_base_url(base_url), model.strip(), spoken, key=key.secret, key_origin=key.origin)
+    return Endpoint(_base_url(base_url), (model or "").strip(), spoken, key=key.secret, key_origin=key.origin)
 
 
 def _base_url(text: str) -> str:

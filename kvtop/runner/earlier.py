@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from kvtop.experiments.budget import cost_tokens
 from kvtop.experiments.calibrate import Calibration
-from kvtop.experiments.scan import Earlier
+from kvtop.experiments.earlier import Earlier
+from kvtop.model.event import Event
 from kvtop.model.record import RequestRecord
 from kvtop.runs.layout import RunFolder
 from kvtop.runs.manifest import Manifest
@@ -18,31 +20,45 @@ def read_earlier(folder: RunFolder, manifest: Manifest) -> Earlier:
     """Return the finished cells, refused lengths, spent tokens and calibration of `folder`.
 
     A cell is finished when its last request was measured; failed ones are asked again. Requests that
-    were announced but have no record (the runner died) still count as sent: their prompts may sit in
-    the server's cache.
+    were announced but have no record (the runner died) still count as sent and as spent: their prompts
+    may sit in the server's cache, and their tokens on the bill.
     """
     records = read_requests(folder).records
-    announced = sum(event.type == "cell" for event in read_events(folder).events)
+    announced = [event for event in read_events(folder).events if event.type == "cell"]
     return Earlier(
         finished_cells=frozenset(_finished(records)),
         ended_lengths=frozenset(_ended(records)),
-        requests_sent=announced,
-        spent_tokens=sum((r.prompt_tokens or 0) + (r.completion_tokens or 0) for r in records),
+        requests_sent=max(len(announced), *_numbers(records), 0),
+        spent_tokens=_spent(announced, records),
         calibration=Calibration.from_json(manifest.context),
     )
 
 
-def _last_per_cell(records: Iterable[RequestRecord]) -> dict[str, RequestRecord]:
-    return {record.cell: record for record in records if record.tag in MEASURED_TAGS}
-
-
 def _finished(records: Iterable[RequestRecord]) -> list[str]:
-    return [cell for cell, record in _last_per_cell(records).items() if record.measured]
+    last = {record.cell: record for record in records if record.tag in MEASURED_TAGS}
+    return [cell for cell, record in last.items() if record.measured]
 
 
 def _ended(records: Iterable[RequestRecord]) -> list[int]:
+    last = {record.cell: record for record in records}
     return [
         record.target_tokens
-        for record in records
+        for record in last.values()
         if record.failure is not None and record.failure.code == "context_length" and record.target_tokens
     ]
+
+
+def _numbers(records: Iterable[RequestRecord]) -> list[int]:
+    return [int(record.id) for record in records if record.id.isdecimal()]
+
+
+def _spent(announced: Sequence[Event], records: Iterable[RequestRecord]) -> int:
+    at_most = {str(event.data.get("request")): _at_most(event) for event in announced}
+    by_id: dict[str, RequestRecord | None] = {record.id: record for record in records}
+    ids = dict.fromkeys((*at_most, *by_id))
+    return sum(cost_tokens(by_id.get(request), at_most.get(request, 0)) for request in ids)
+
+
+def _at_most(event: Event) -> int:
+    tokens = event.data.get("at_most_tokens")
+    return tokens if isinstance(tokens, int) else 0

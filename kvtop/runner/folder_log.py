@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from kvtop.model.event import Event, EventType, RunState
-from kvtop.model.failure import KvtopError
+from kvtop.model.failure import Failure, KvtopError
 from kvtop.model.record import RequestRecord
 from kvtop.runner.assignment import Analyse
 from kvtop.runner.sample_log import SampleLog
@@ -20,7 +21,7 @@ from kvtop.runs.writer import RunWriter
 class FolderLog:
     """Implements `kvtop.experiments.log.ExperimentLog` on a run folder.
 
-    Every method raises `KvtopError` when the folder can no longer be written.
+    Every method but `finished` raises `KvtopError` when the folder can no longer be written.
     """
 
     def __init__(
@@ -87,22 +88,45 @@ class FolderLog:
             run=self._folder.id,
             kind=manifest.kind,
             path=manifest.path,
-            model=manifest.endpoint["model"],
+            model=manifest.model,
             plan=dict(manifest.plan),
             cells=cells,
             simulated=manifest.demo is not None,
         )
 
-    def finished(self, state: RunState, text: str) -> None:
-        """Close the run: last analysis, findings, state."""
-        self.analyse(state)
+    def finished(self, state: RunState, text: str) -> Failure | None:
+        """Close the run: last analysis, findings, state. Returns what could not be written, if anything.
+
+        Each part is tried whatever became of the others, for a disk may have room for one of them.
+        """
+        failures = [
+            _failure_of(partial(self.analyse, state)),
+            _failure_of(self._tell_findings),
+            _failure_of(partial(self._keep_state, state)),
+            _failure_of(partial(self._write_event, "finished", {"state": state, "text": text})),
+        ]
+        return next((failure for failure in failures if failure is not None), None)
+
+    def _tell_findings(self) -> None:
         for finding in self.document.get("findings", ()):
-            self._event("finding", **finding)
+            self._write_event("finding", finding)
+
+    def _keep_state(self, state: RunState) -> None:
         self.manifest = replace(self.manifest, state=state, ended_ts=time.time())
         write_manifest(self._folder, self.manifest)
-        self._event("finished", state=state, text=text)
 
     def _event(self, event_type: EventType, **data: Any) -> None:
         if self._samples.failure is not None:
             raise KvtopError(self._samples.failure)
+        self._write_event(event_type, data)
+
+    def _write_event(self, event_type: EventType, data: Mapping[str, Any]) -> None:
         self._writer.event(Event(time.time(), event_type, data))
+
+
+def _failure_of(step: Callable[[], None]) -> Failure | None:
+    try:
+        step()
+    except KvtopError as error:
+        return error.failure
+    return None

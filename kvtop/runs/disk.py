@@ -8,6 +8,7 @@ import itertools
 import os
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
 from kvtop.model.failure import Failure, KvtopError
 
@@ -15,6 +16,7 @@ FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_NO_SYNC = frozenset({errno.EINVAL, errno.ENOSYS})
 _HINTS = {
     errno.EROFS: "The file system is read-only; choose another folder for the runs.",
     errno.EIO: "The disk reports an error; look at the kernel log and choose another folder for the runs.",
@@ -51,6 +53,15 @@ def open_private(path: Path, flags: int) -> int:
         raise write_error(path, error) from error
 
 
+def open_regular(path: Path) -> BinaryIO:
+    """Open a file for reading. Raises OSError, also for a device or a pipe, which may never end."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "Not a regular file", str(path))
+    return os.fdopen(fd, "rb")
+
+
 def replace_file(path: Path, data: bytes) -> None:
     """Replace `path` with `data` so that a reader, or a crash, meets the old or the new content whole.
 
@@ -67,6 +78,15 @@ def replace_file(path: Path, data: bytes) -> None:
             temporary.unlink()
 
 
+def sync(fd: int) -> None:
+    """Bring a file to the disk, where its file system knows how to. Raises OSError."""
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        if error.errno not in _NO_SYNC:
+            raise
+
+
 def _open(path: Path, flags: int) -> int:
     fd = os.open(path, flags | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
     mode = os.fstat(fd).st_mode
@@ -79,4 +99,4 @@ def _write_synced(path: Path, data: bytes) -> None:
     with os.fdopen(_open(path, os.O_WRONLY | os.O_TRUNC), "wb") as file:
         file.write(data)
         file.flush()
-        os.fsync(file.fileno())
+        sync(file.fileno())

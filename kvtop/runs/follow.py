@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kvtop.model.event import Event
 from kvtop.model.failure import Failure, KvtopError
+from kvtop.runs.disk import open_regular
 from kvtop.runs.layout import RunFolder
 from kvtop.runs.lock import is_held, was_held
 from kvtop.runs.reader import parse_event
@@ -59,7 +60,7 @@ class _Tail:
 
     def _added(self) -> bytes:
         try:
-            with self._path.open("rb") as file:
+            with open_regular(self._path) as file:
                 file.seek(self._offset, os.SEEK_SET)
                 return file.read()
         except FileNotFoundError:

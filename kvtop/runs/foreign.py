@@ -73,33 +73,30 @@ def typed_fields(kind: type, data: Mapping[str, Any]) -> tuple[dict[str, Any], l
     Also returns the names of optional fields whose value was dropped for its type.
     Raises ValueError when a required field is missing or has a wrong type.
     """
+    converters, required = _converters(kind)
     values: dict[str, Any] = {}
     dropped = []
-    for name, (convert, required) in _converters(kind).items():
-        value = data.get(name)
-        if value is None:
-            if required:
-                raise ValueError(f"`{name}` is missing")
+    for name, value in data.items():
+        convert = converters.get(name)
+        if convert is None or value is None:
             continue
         try:
             values[name] = convert(value)
         except ValueError:
-            if required:
+            if name in required:
                 raise ValueError(f"`{name}` has a wrong type") from None
             dropped.append(name)
+    if missing := [name for name in required if name not in values]:
+        raise ValueError(f"`{missing[0]}` is missing")
     return values, dropped
 
 
 @cache
-def _converters(kind: type) -> Mapping[str, tuple[Converter, bool]]:
+def _converters(kind: type) -> tuple[Mapping[str, Converter], tuple[str, ...]]:
     hints = get_type_hints(kind)
-    return {
-        field.name: (
-            _converter(hints[field.name]),
-            field.default is MISSING and field.default_factory is MISSING,
-        )
-        for field in fields(kind)
-    }
+    converters = {field.name: _converter(hints[field.name]) for field in fields(kind)}
+    required = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
+    return converters, tuple(required)
 
 
 def _converter(hint: Any) -> Converter:

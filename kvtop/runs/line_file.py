@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 
-from kvtop.runs.disk import open_private, write_error
+from kvtop.runs.disk import open_private, sync, write_error
 
 _BLOCK = 1 << 16
 
@@ -49,7 +49,7 @@ class LineFile:
     def close(self) -> None:
         """Bring the file to the disk and close it. Raises KvtopError: `disk_full`, `write_failed`."""
         try:
-            os.fsync(self._fd)
+            sync(self._fd)
         except OSError as error:
             raise write_error(self._path, error) from error
         finally:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kvtop.model.event import Event, RunState
 from kvtop.model.failure import Failure, KvtopError
+from kvtop.runs.disk import open_regular
 from kvtop.runs.layout import RunFolder
 from kvtop.runs.lock import holder_pid, is_held
 from kvtop.runs.reader import parse_event
@@ -92,7 +93,7 @@ def _last_milestone(path: Path) -> Event | None:
 
 def _tail(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(size - _TAIL_BYTES, 0))
             return file.read()

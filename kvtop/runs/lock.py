@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Self
 
 from kvtop.model.failure import Failure, KvtopError
-from kvtop.runs.disk import open_private, write_error
+from kvtop.runs.disk import open_private, open_regular, write_error
 from kvtop.runs.layout import RunFolder
 
 _TRIES = 500
@@ -68,7 +68,7 @@ class RunLock:
 def is_held(folder: RunFolder) -> bool:
     """Whether a runner holds the lock now. Does not disturb it."""
     try:
-        fd = os.open(folder.run_lock, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(folder.run_lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
         return False
     try:
@@ -126,7 +126,7 @@ def _write_pid(fd: int) -> None:
 
 def _read_pid(folder: RunFolder) -> int | None:
     try:
-        with folder.run_lock.open("rb") as file:
+        with open_regular(folder.run_lock) as file:
             first, newline, _ = file.read(_PID_BYTES).partition(b"\n")
     except OSError:
         return None

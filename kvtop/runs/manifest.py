@@ -13,7 +13,7 @@ import tomli_w
 from kvtop.model.endpoint import Endpoint
 from kvtop.model.event import RunState
 from kvtop.model.failure import Failure, KvtopError
-from kvtop.runs.disk import replace_file
+from kvtop.runs.disk import open_regular, replace_file
 from kvtop.runs.foreign import clean_json, typed_fields
 from kvtop.runs.layout import RunFolder
 
@@ -89,7 +89,8 @@ def read_manifest(folder: RunFolder) -> Manifest:
     Raises KvtopError: `newer_run` for a later schema, `unreadable_run` when missing, cut or invalid.
     """
     try:
-        table = clean_json(tomllib.loads(folder.run_toml.read_bytes().decode()))
+        with open_regular(folder.run_toml) as file:
+            table = clean_json(tomllib.load(file))
     except OSError as error:
         raise _unreadable(folder, error.strerror or str(error)) from error
     except (ValueError, RecursionError) as error:

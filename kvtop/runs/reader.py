@@ -10,6 +10,7 @@ from typing import Any, get_args
 from kvtop.model.event import Event, EventType
 from kvtop.model.failure import Failure, KvtopError
 from kvtop.model.record import RequestRecord
+from kvtop.runs.disk import open_regular
 from kvtop.runs.foreign import clean_json, finite_number, parse_object, typed_fields
 from kvtop.runs.layout import RunFolder
 
@@ -138,7 +139,8 @@ def _lines(path: Path, warnings: LineWarnings) -> Iterator[tuple[int, bytes]]:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        with open_regular(path) as file:
+            return file.read()
     except FileNotFoundError:
         return b""
     except OSError as error:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kvtop.model.plan import DEFAULT_LENGTHS, Prefix
 from kvtop.settings import keys
+from kvtop.settings.key_map import read_key_map
 from kvtop.settings.paths import config_file, expand_home, runs_dir
 from kvtop.settings.sources import Sources, sources
 
@@ -56,6 +57,20 @@ class ScanSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class UiSettings:
+    """`[ui]`."""
+
+    theme: str | None = None
+    """Name of the theme, or None to choose one that suits the terminal."""
+    ascii: bool = False
+    """Whether the app draws with ASCII characters only."""
+    mouse: bool = True
+    """Whether the app asks the terminal for mouse events."""
+    max_fps: int = 20
+    """Most screen updates per second, 1 to 60."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings."""
 
@@ -69,8 +84,12 @@ class Settings:
     """What each request is sent with."""
     scan: ScanSettings = ScanSettings()
     """What a length scan measures."""
+    ui: UiSettings = UiSettings()
+    """How the app looks and behaves."""
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """`[keys]`: keys of the app's actions by action id, each one or more with commas between."""
     origins: Mapping[str, str] = field(default_factory=dict)
-    """Where each value came from, by the key's name in the file, e.g. `scan.lengths`."""
+    """Where each value came from, by the key's name in the file, e.g. `scan.lengths` or `keys.quit`."""
 
     def origin_of(self, key: str) -> str:
         """Return `flag --interval`, `env KVTOP_…`, `file PATH:LINE` or `default`.
@@ -87,15 +106,30 @@ def load_settings(environ: Mapping[str, str], flags: Mapping[str, object] | None
     None counts as not given, and so does an empty variable. Raises KvtopError `bad_toml`,
     `unknown_key` or `bad_value`, and KeyError for a flag that is no setting.
     """
-    found = sources(environ, flags or {}, config_file(environ))
+    return _settings(sources(environ, flags or {}, config_file(environ)))
+
+
+def settings_without_file(environ: Mapping[str, str], flags: Mapping[str, object] | None = None) -> Settings:
+    """Return what flags, environment and defaults give, for an app that starts beside a broken file.
+
+    Raises KvtopError `bad_value` for a flag or variable.
+    """
+    return _settings(Sources(flags or {}, environ, None))
+
+
+def _settings(found: Sources) -> Settings:
+    environ = found.environ
     folder = found.value(keys.RUNS_DIR, runs_dir(environ))
+    key_map = read_key_map(found.file)
     return Settings(
         profile=found.value(keys.PROFILE, None),
         runs=RunsSettings(expand_home(str(folder), environ)),
         sampling=SamplingSettings(found.value(keys.INTERVAL, SamplingSettings().interval_s)),
         requests=_requests(found),
         scan=_scan(found),
-        origins=found.origins,
+        ui=_ui(found),
+        keys=key_map.keys,
+        origins={**found.origins, **key_map.origins},
     )
 
 
@@ -114,4 +148,14 @@ def _scan(found: Sources) -> ScanSettings:
         lengths=found.value(keys.LENGTHS, default.lengths),
         repeats=found.value(keys.REPEATS, default.repeats),
         prefix=found.value(keys.PREFIX, default.prefix),
+    )
+
+
+def _ui(found: Sources) -> UiSettings:
+    default = UiSettings()
+    return UiSettings(
+        theme=found.value(keys.THEME, default.theme),
+        ascii=found.value(keys.ASCII, default.ascii),
+        mouse=found.value(keys.MOUSE, default.mouse),
+        max_fps=found.value(keys.MAX_FPS, default.max_fps),
     )

@@ -49,6 +49,10 @@ TEMPERATURE: Key[float] = Key("requests.temperature", "--temperature", values.as
 LENGTHS: Key[tuple[int, ...]] = Key("scan.lengths", "--lengths", values.as_lengths)
 REPEATS: Key[int] = Key("scan.repeats", "--repeats", values.as_count)
 PREFIX: Key[Prefix] = Key("scan.prefix", "--prefix", values.as_choice(PREFIXES))
+THEME: Key[str | None] = Key("ui.theme", "--theme", values.as_name)
+ASCII: Key[bool] = Key("ui.ascii", "--ascii", values.as_switch)
+MOUSE: Key[bool] = Key("ui.mouse", "--no-mouse", values.as_switch)
+MAX_FPS: Key[int] = Key("ui.max_fps", "--max-fps", values.as_rate)
 
 KEYS: tuple[Key[Any], ...] = (
     PROFILE,
@@ -60,4 +64,8 @@ KEYS: tuple[Key[Any], ...] = (
     LENGTHS,
     REPEATS,
     PREFIX,
+    THEME,
+    ASCII,
+    MOUSE,
+    MAX_FPS,
 )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kvtop.model.failure import Failure, KvtopError
+from kvtop.settings.key_map import KEYS_TABLE
 from kvtop.settings.keys import KEYS, Key
 from kvtop.settings.toml_table import TomlTable
 from kvtop.settings.toml_text import TomlFile, place, read_toml
@@ -69,7 +70,7 @@ def _refuse_unknown(root: TomlTable) -> None:
     for key in KEYS:
         head, *rest = key.path
         tables.setdefault(head, set()).update(rest)
-    root.allow(tables)
+    root.allow({*tables, KEYS_TABLE})
     for name, keys in tables.items():
         if keys:
             root.table(name).allow(keys)

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+FASTEST_RATE = 60
+_SWITCH_WORDS = {
+    **dict.fromkeys(("true", "on", "yes", "1"), True),
+    **dict.fromkeys(("false", "off", "no", "0"), False),
+}
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -76,6 +81,24 @@ def as_count(value: object) -> int:
     if isinstance(text, bool) or not isinstance(text, int) or text < 1:
         raise ValueError(f"is {shown(value)}, but must be a whole number of at least 1")
     return text
+
+
+def as_rate(value: object) -> int:
+    """Return a whole number of frames a second, 1 to 60."""
+    rate = as_count(value)
+    if rate > FASTEST_RATE:
+        raise ValueError(f"is {shown(value)}, but must be at most {FASTEST_RATE}")
+    return rate
+
+
+def as_switch(value: object) -> bool:
+    """Return true or false; a variable may also say on, off, yes, no, 1 or 0."""
+    word = value.strip().lower() if isinstance(value, str) else value
+    if isinstance(word, bool):
+        return word
+    if not isinstance(word, str) or word not in _SWITCH_WORDS:
+        raise ValueError(f"is {shown(value)}, but must be true or false")
+    return _SWITCH_WORDS[word]
 
 
 def as_tokens(value: object) -> int:

@@ -2,9 +2,9 @@
 
     python die_with_parent.py PARENT_PID COMMAND ARGUMENT…
 
-Must be started as the leader of its own session; the command keeps its pid. A watcher that belongs to neither
-side sees the parent's end, however it died, and ends the group. (The kernel's parent-death signal will not do:
-vLLM swallows one SIGTERM while it starts, and its children do not notice that it was killed.)
+Must be started as the leader of its own session; the command keeps its pid. A watcher that belongs to
+neither side sees the parent's end, however it died, and ends the group. The kernel's parent-death signal
+will not do: it reaches one process once, and vLLM swallows a SIGTERM while it starts.
 """
 
 from __future__ import annotations

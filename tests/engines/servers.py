@@ -75,7 +75,7 @@ class Launch:
         Raises `EngineError` where it dies or is not ready in time.
         """
         port = free_port()
-        command = [part.format(port=port) for part in self.command]
+        command = [part.replace("{port}", str(port)) for part in self.command]
         process = start_process(command, log, self.environment)
         base_url = f"http://127.0.0.1:{port}"
         metrics_url = f"{base_url}/metrics" if self.has_metrics else None

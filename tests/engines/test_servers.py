@@ -20,14 +20,16 @@ from .servers import EngineError, Launch, RunningServer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-HEALTHY = """
+STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); signal.pause()"
+HEALTHY = f"""
 import http.server, subprocess, sys
 class Health(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         self.send_response(200)
         self.end_headers()
-child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
-print("child", child.pid, flush=True)
+child = subprocess.Popen([sys.executable, "-c", {STUBBORN!r}], stdout=subprocess.PIPE)
+child.stdout.readline()
+print(child.pid, flush=True)
 http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Health).serve_forever()
 """
 
@@ -104,18 +106,21 @@ def ended(pidfd: int) -> bool:
         os.close(pidfd)
 
 
+def child_of(log: Path) -> int:
+    """Return a pidfd of the stand-in's child, whose pid is the first thing that it says."""
+    return os.pidfd_open(int(log.read_text().split()[0]))
+
+
 @pytest.fixture
-def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningServer]:
-    """A server that is healthy and has a child."""
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    server = python_launch(HEALTHY.replace("{", "{{").replace("}", "}}")).start(tmp_path / "log")
+def stand_in(tmp_path: Path) -> Iterator[RunningServer]:
+    """A server that is healthy and has a child which does not listen to SIGTERM."""
+    server = python_launch(HEALTHY).start(tmp_path / "log")
     yield server
     server.stop()
 
 
 def test_stop_ends_the_whole_group(stand_in: RunningServer) -> None:
-    child_pid = int(stand_in.log.read_text().split()[1])
-    child = os.pidfd_open(child_pid)
+    child = child_of(stand_in.log)
     stand_in.stop()
     assert stand_in.process.returncode == -signal.SIGTERM
     assert ended(child)
@@ -154,18 +159,23 @@ def test_missing_program_is_reported(tmp_path: Path) -> None:
         launch.start(tmp_path / "log")
 
 
-def test_engine_dies_with_its_parent(tmp_path: Path) -> None:
+def test_engine_and_its_children_die_with_the_parent(tmp_path: Path) -> None:
+    log = tmp_path / "log"
     source = f"""
 import pathlib, signal
-from {servers.__name__} import start_process
-engine = start_process(["sleep", "600"], pathlib.Path({str(tmp_path / "log")!r}), {{}})
+from {servers.__name__} import Launch
+launch = Launch("stand-in", {python_launch(HEALTHY).command!r}, "none", 0, 30, {{}})
+engine = launch.start(pathlib.Path({str(log)!r}))
 print(engine.pid, flush=True)
 signal.pause()
 """
     root = Path(servers.__file__).parents[servers.__name__.count(".")]
-    parent = subprocess.Popen([sys.executable, "-c", source], cwd=root, stdout=subprocess.PIPE, text=True)
-    with parent:
+    with subprocess.Popen(
+        [sys.executable, "-c", source], cwd=root, stdout=subprocess.PIPE, text=True
+    ) as parent:
         assert parent.stdout is not None
         engine = os.pidfd_open(int(parent.stdout.readline()))
+        child = child_of(log)
         parent.kill()
     assert ended(engine)
+    assert ended(child)

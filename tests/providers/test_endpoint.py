@@ -138,8 +138,8 @@ def test_flags_without_a_key() -> None:
     [
         ("127.0.0.1:8000", "m", None, None, "--base-url must start with"),
         (f"https://x:{KEY}@x.example", "m", None, None, "--base-url must hold no user name"),
-        ("http://127.0.0.1", "", None, None, "--model is missing"),
-        ("http://127.0.0.1", " ", None, None, "--model is missing"),
+        ("http://127.0.0.1", "", None, None, "--model is empty"),
+        ("http://127.0.0.1", " ", None, None, "--model is empty"),
         ("http://127.0.0.1", "m", KEY, None, "--key-env must be the name"),
         ("http://127.0.0.1", "m", "", None, "--key-env must be the name"),
         ("http://127.0.0.1", "m", None, "openai", "no dialect 'openai'"),

@@ -77,5 +77,11 @@ def limited(folder: RunFolder) -> None:
 
 
 if __name__ == "__main__":
-    role = {"hold": hold, "hold-with-child": hold_with_child, "stream": stream, "steps": steps, "limited": limited}
+    role = {
+        "hold": hold,
+        "hold-with-child": hold_with_child,
+        "stream": stream,
+        "steps": steps,
+        "limited": limited,
+    }
     role[sys.argv[1]](RunFolder(Path(sys.argv[2])))

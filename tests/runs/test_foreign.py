@@ -61,7 +61,9 @@ def test_what_is_no_object_is_told_so(line: bytes) -> None:
         parse_object(line)
 
 
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1E400", "9" * 25, "1" * 400 + ".0"])
+@pytest.mark.parametrize(
+    "number", ["NaN", "Infinity", "-Infinity", "1e999", "-1E400", "9" * 25, "1" * 400 + ".0"]
+)
 def test_numbers_beyond_reach_are_unknown(number: str) -> None:
     assert parse_object(b'{"a":%s,"b":1}' % number.encode()) == {"a": None, "b": 1}
 

@@ -22,22 +22,22 @@ def mode(path: Path) -> int:
 
 def test_folder_is_named_by_time_kind_and_model(root: Path) -> None:
     folder = create_run_folder(root, "scan", "Qwen/Qwen3-8B", TS)
-    assert folder.id == "20251124T160000Z-scan-qwen3-8b"
+    assert folder.id == "20251201T144000Z-scan-qwen3-8b"
     assert folder.path == root / folder.id
     assert folder.path.is_dir()
 
 
 def test_folders_of_the_same_second_are_numbered(root: Path) -> None:
     ids = [create_run_folder(root, "scan", "m", TS).id for _ in range(3)]
-    assert ids == [f"20251124T160000Z-scan-m{end}" for end in ("", "-2", "-3")]
+    assert ids == [f"20251201T144000Z-scan-m{end}" for end in ("", "-2", "-3")]
 
 
 def test_a_file_or_a_dangling_link_in_the_way_is_not_used(root: Path) -> None:
     root.mkdir()
-    (root / "20251124T160000Z-scan-m").write_text("mine")
-    (root / "20251124T160000Z-scan-m-2").symlink_to("nowhere")
+    (root / "20251201T144000Z-scan-m").write_text("mine")
+    (root / "20251201T144000Z-scan-m-2").symlink_to("nowhere")
     assert create_run_folder(root, "scan", "m", TS).id.endswith("-3")
-    assert (root / "20251124T160000Z-scan-m").read_text() == "mine"
+    assert (root / "20251201T144000Z-scan-m").read_text() == "mine"
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o777])

@@ -75,7 +75,9 @@ def test_looking_does_not_disturb_the_holder(folder: RunFolder) -> None:
 
 def test_looking_does_not_keep_a_runner_from_starting(folder: RunFolder) -> None:
     stop = threading.Event()
-    watchers = [threading.Thread(target=lambda: [is_held(folder) for _ in iter(stop.is_set, True)]) for _ in range(3)]
+    watchers = [
+        threading.Thread(target=lambda: [is_held(folder) for _ in iter(stop.is_set, True)]) for _ in range(3)
+    ]
     for watcher in watchers:
         watcher.start()
     try:
@@ -117,7 +119,9 @@ def test_a_shorter_pid_replaces_a_longer_one(folder: RunFolder) -> None:
         assert folder.run_lock.read_text() == f"{os.getpid()}\n"
 
 
-@pytest.mark.parametrize("content", [b"", b"\n", b"x\n", b"-1\n", b"0\n", b"12", b"\xb2\n", b"9" * 1000, b"\x00" * 64])
+@pytest.mark.parametrize(
+    "content", [b"", b"\n", b"x\n", b"-1\n", b"0\n", b"12", b"\xb2\n", b"9" * 1000, b"\x00" * 64]
+)
 def test_a_damaged_pid_is_no_pid(folder: RunFolder, content: bytes) -> None:
     folder.run_lock.write_bytes(content)
     assert not was_held(folder)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kvtop.model.failure import Failure, KvtopError
-from kvtop.settings.config import Settings, load_settings
+from kvtop.settings.config import Settings, load_settings, settings_without_file
 from kvtop.settings.keys import KEYS
 
 FULL = """\
@@ -22,6 +22,14 @@ temperature = 0.5
 lengths = ["16k", 4096]
 repeats = 5
 prefix = "both"
+[ui]
+theme = "light"
+ascii = true
+mouse = true
+max_fps = 5
+[keys]
+quit = "x, ctrl+x"
+scan = "?"
 """
 
 
@@ -62,6 +70,8 @@ def test_file(environ: dict[str, str]) -> None:
     assert (settings.requests.timeout_s, settings.requests.max_tokens) == (60.0, 128)
     assert settings.requests.temperature == 0.5
     assert (settings.scan.lengths, settings.scan.repeats, settings.scan.prefix) == ((4096, 16384), 5, "both")
+    assert settings.keys == {"quit": "x,ctrl+x", "scan": "?"}
+    assert settings.origin_of("keys.scan") == f"file {path}:21"
     assert settings.origin_of("sampling.interval") == f"file {path}:5"
     assert settings.origin_of("scan.lengths") == f"file {path}:11"
 
@@ -76,6 +86,10 @@ GIVEN = {
     "scan.lengths": ("8k,2k,8k", (2048, 8192)),
     "scan.repeats": ("2", 2),
     "scan.prefix": ("reused", "reused"),
+    "ui.theme": ("ansi", "ansi"),
+    "ui.ascii": ("off", False),
+    "ui.mouse": ("no", False),
+    "ui.max_fps": ("10", 10),
 }
 
 
@@ -90,6 +104,10 @@ def value_of(settings: Settings, name: str) -> object:
         "scan.lengths": settings.scan.lengths,
         "scan.repeats": settings.scan.repeats,
         "scan.prefix": settings.scan.prefix,
+        "ui.theme": settings.ui.theme,
+        "ui.ascii": settings.ui.ascii,
+        "ui.mouse": settings.ui.mouse,
+        "ui.max_fps": settings.ui.max_fps,
     }
     return values[name]
 
@@ -184,6 +202,10 @@ def test_an_unknown_key_like_no_other_gets_the_list(environ: dict[str, str]) -> 
         ("[scan]\nprefix = 'colt'\n", 2, "did you mean cold?"),
         ("[runs]\ndir = 'here'\n", 2, "absolute"),
         ("[runs]\ndir = ''\n", 2, "path"),
+        ("[ui]\nascii = 'perhaps'\n", 2, "true or false"),
+        ("[ui]\nmouse = 2\n", 2, "true or false"),
+        ("[ui]\nmax_fps = 61\n", 2, "at most 60"),
+        ("[ui]\ntheme = '../dark'\n", 2, "not a name"),
         ('[runs]\ndir = "a\\u0000b"\n', 2, "path"),
     ],
 )
@@ -217,3 +239,10 @@ def test_syntax_error_and_dangling_link(environ: dict[str, str]) -> None:
     path.unlink()
     path.symlink_to("gone.toml")
     assert refused(environ).code == "bad_toml"
+
+
+def test_an_app_can_start_beside_a_broken_file(environ: dict[str, str]) -> None:
+    write(environ, "[scan\n")
+    settings = settings_without_file({**environ, "KVTOP_UI_THEME": "light"}, {"ui.max_fps": 4})
+    assert (settings.ui.theme, settings.ui.max_fps, settings.scan.repeats) == ("light", 4, 3)
+    assert settings.keys == {}

@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kvtop.simulator.chat_request import ChatRequest, read_chat
@@ -137,6 +137,7 @@ _JSON = st.recursive(
 _NAMES = ("model", "messages", "max_tokens", "stream", "stream_options", "tools", "n", "ignore_eos")
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(_NAMES), _JSON))
 def test_any_object_gives_a_request_or_a_refusal(document: dict[str, Any]) -> None:
     with suppress(Refusal):

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kvtop.model.quantity import MIB
@@ -16,6 +16,7 @@ def _segments(tokens: int) -> int:
     return (tokens * PER_TOKEN + SEGMENT_BYTES - 1) // SEGMENT_BYTES * SEGMENT_BYTES
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 400), st.integers(1, 20)), min_size=1, max_size=5))
 def test_reserved_memory_is_the_highest_fill_by_the_formula(requests: list[tuple[int, int]]) -> None:
     storage = GrowingStorage(1024 * MIB, PER_TOKEN)
@@ -47,6 +48,9 @@ def test_a_request_waits_until_its_longest_answer_fits() -> None:
     assert scheduler.plan() is not None
     assert scheduler.running == [first]
     assert list(scheduler.waiting) == [second]
+    scheduler.abort(first)
+    assert scheduler.plan() is not None
+    assert scheduler.running == [second]
 
 
 def test_has_no_blocks_and_no_prefix_cache() -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kvtop.simulator.paged import BLOCK_TOKENS, PagedStorage
@@ -29,6 +29,7 @@ def test_device_memory_is_the_pool_from_the_start() -> None:
     assert storage.counters()["kv_blocks_used"] == 3
 
 
+@settings(deadline=None)
 @given(shared=st.integers(0, 100), own=st.integers(1, 60))
 def test_cached_tokens_are_the_whole_shared_blocks(shared: int, own: int) -> None:
     scheduler = Scheduler(PagedStorage(64, BYTES_PER_TOKEN), 4)
@@ -65,6 +66,14 @@ def test_the_longest_idle_prefix_is_evicted() -> None:
     assert _served(scheduler, old).cached_tokens == 0
 
 
+def test_a_prefix_is_evicted_from_its_end() -> None:
+    scheduler = Scheduler(PagedStorage(1 + 5, BYTES_PER_TOKEN), 4)
+    prompt = list(range(100, 165))
+    _served(scheduler, prompt)
+    _served(scheduler, list(range(500, 520)))
+    assert _served(scheduler, prompt).cached_tokens == 48
+
+
 def test_counts_queried_and_found_tokens() -> None:
     storage = PagedStorage(16, BYTES_PER_TOKEN)
     scheduler = Scheduler(storage, 4)
@@ -79,6 +88,16 @@ def test_refuses_to_open_what_does_not_fit_and_takes_nothing() -> None:
     assert not storage.open(sequence_of(range(49)))
     assert storage.pool.free_blocks == 3
     assert storage.open(sequence_of(range(48)))
+
+
+def test_idle_cached_blocks_are_not_counted_twice() -> None:
+    storage = PagedStorage(1 + 4, BYTES_PER_TOKEN)
+    scheduler = Scheduler(storage, 4)
+    _served(scheduler, list(range(33)))
+    assert storage.open(other := sequence_of(range(500, 510)))
+    assert storage.extend(other, 10)
+    assert not storage.open(sequence_of([*range(32), *range(600, 632)]))
+    assert storage.open(sequence_of([*range(32), *range(600, 616)]))
 
 
 def test_refuses_to_extend_beyond_the_pool_and_takes_nothing() -> None:

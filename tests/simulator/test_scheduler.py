@@ -71,19 +71,22 @@ def test_a_request_waits_while_the_pool_is_full_and_runs_when_one_is_aborted() -
 
 
 def test_the_youngest_is_preempted_and_still_gives_its_whole_answer() -> None:
-    scheduler = _scheduler(blocks=1 + 4)
-    old_tokens: list[Token] = []
-    young_tokens: list[Token] = []
-    old, young = sequence_of(range(30), 20, old_tokens), sequence_of(range(100, 130), 20, young_tokens)
-    scheduler.add(old)
-    scheduler.add(young)
+    scheduler = _scheduler(blocks=1 + 4, max_sequences=2)
+    received: list[list[Token]] = [[], [], []]
+    old, young, next_one = requests = [
+        sequence_of(range(start, start + 30), answer, tokens)
+        for start, answer, tokens in zip((0, 100, 200), (5, 20, 1), received, strict=True)
+    ]
+    for request in requests:
+        scheduler.add(request)
     _steps(scheduler, 4)
     assert scheduler.running == [old]
-    assert list(scheduler.waiting) == [young]
+    assert list(scheduler.waiting) == [young, next_one]
     assert scheduler.preemptions == 1
     run_to_end(scheduler)
-    assert len(old_tokens) == len(young_tokens) == 20
+    assert [len(tokens) for tokens in received] == [5, 20, 1]
     assert young.cached_tokens == 0, "what it finds of itself when resumed is no hit"
+    assert scheduler.storage.counters()["cache_hits_tokens"] == 0
 
 
 def test_the_last_token_says_length() -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kvtop.simulator.tokenizer import (
@@ -30,6 +30,7 @@ def test_one_token_per_word_or_mark(text: str, tokens: list[str]) -> None:
     assert len(encode(text)) == len(tokens)
 
 
+@settings(deadline=None)
 @given(st.text(alphabet=st.characters(categories=("L", "N", "P", "S", "Z", "M", "Cc", "Cs"))))
 def test_ids_follow_the_split_whatever_the_text(text: str) -> None:
     one_by_one = [encode(token)[0] for token in split(text)]

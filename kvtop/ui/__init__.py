@@ -1,0 +1,1 @@
+"""The app: Textual screens over live samples and run folders. It measures nothing itself."""

@@ -1,0 +1,1 @@
+"""Pure functions that turn numbers into rows of characters; colours are the widgets' part."""
