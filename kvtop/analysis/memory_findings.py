@@ -96,7 +96,8 @@ def _keeps(verdict: Verdict) -> Finding:
 def _drifts(verdict: Verdict) -> Finding:
     text = (
         f"{_sentence(verdict.watched.place.name)} grew between requests of one length: it collects "
-        "something (a prompt cache in host memory, fragments), so no bytes per token are read from it."
+        "something (a prompt cache in host memory, pages of a pool touched for the first time), so no "
+        "bytes per token are read from it."
     )
     hint = "llama.cpp: start the server with --cache-ram 0. " + COUNTERS
     return Finding("memory_drifts", "warning", text, hint, _evidence(verdict))
