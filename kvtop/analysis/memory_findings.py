@@ -37,7 +37,7 @@ _NOT_WATCHED = Finding(
     "memory_not_watched",
     "warning",
     "No memory was read: neither a GPU nor the engine's process was found on this host.",
-    "Give the engine's process with --pid, or see `kvtop doctor` for why the GPU is not read. " + COUNTERS,
+    "Give the engine's process with --pid, or see with `kvtop status` why the GPU is not read. " + COUNTERS,
 )
 
 

@@ -52,7 +52,7 @@ def _nothing_measured(facts: ScanFacts) -> Iterator[Finding]:
         return
     text = "No request of the plan was measured, so there is no curve."
     yield Finding(
-        "nothing_measured", "problem", text, "Find out why with `kvtop check`, then resume the run."
+        "nothing_measured", "problem", text, "See what the requests failed of, then resume the run."
     )
 
 

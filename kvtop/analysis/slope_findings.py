@@ -11,6 +11,8 @@ from kvtop.model.finding import Finding
 from kvtop.model.quantity import KIB, format_bytes
 
 POOR_R2 = 0.9
+_NARROW_KIB = 0.2
+"""An interval narrower than this is told with more digits, or both ends would read the same."""
 _REPEAT = "Measure more lengths and repeats, with a longer answer and nothing else on the host."
 
 
@@ -34,7 +36,9 @@ def per_token(fit: Fit) -> str:
     slope = f"{fit.bytes_per_token:,.0f} B/token = {fit.bytes_per_token / KIB:,.1f} KiB/token"
     if fit.ci_low is None or fit.ci_high is None:
         return f"{slope} (too few requests for an interval)"
-    return f"{slope} (95 % CI {fit.ci_low / KIB:,.1f} – {fit.ci_high / KIB:,.1f} KiB)"
+    low, high = fit.ci_low / KIB, fit.ci_high / KIB
+    digits = 1 if high - low >= _NARROW_KIB else 3
+    return f"{slope} (95 % CI {low:,.{digits}f} – {high:,.{digits}f} KiB)"
 
 
 _NEEDS_LENGTHS = Finding(

@@ -31,7 +31,7 @@ _WHAT = {
 }
 _HINT = {
     "auth": "Check the key (from: {key_origin}) and that it belongs to {where}.",
-    "model_not_found": "`kvtop check` lists the models that the server has; ids are case-sensitive.",
+    "model_not_found": "The server's /v1/models lists what it has; ids are case-sensitive.",
     "context_length": "Ask for shorter prompts, or start the engine with a larger context.",
     "rate_limited": "Wait, lower the concurrency, or ask the provider for a higher limit.",
     "quota": "Top up the account or wait for the next quota period; trying again does not help.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from typing import NoReturn
 from urllib.parse import SplitResult, urlsplit
@@ -10,6 +9,9 @@ from urllib.parse import SplitResult, urlsplit
 import httpx
 
 from kvtop.model.failure import Failure, KvtopError
+from kvtop.model.loopback import is_loopback
+
+__all__ = ["check_base_url", "is_loopback", "join_url", "origin", "root_url"]
 
 EXAMPLE = "http://127.0.0.1:8000"
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -77,20 +79,6 @@ def origin(url: str) -> str:
     shown = f"[{host}]" if ":" in host else host
     port = parts.port
     return f"{scheme}://{shown}" + (f":{port}" if port not in (None, _DEFAULT_PORTS[scheme]) else "")
-
-
-def is_loopback(url: str) -> bool:
-    """Whether `url` names this host by a loopback (or unspecified) address or as `localhost`."""
-    parts = _split(url)
-    host = ((parts.hostname if parts else None) or "").rstrip(".")
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    mapped = getattr(address, "ipv4_mapped", None)
-    return address.is_loopback or address.is_unspecified or bool(mapped and mapped.is_loopback)
 
 
 def _split(text: str) -> SplitResult | None:

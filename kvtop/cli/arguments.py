@@ -67,6 +67,13 @@ def add_endpoint(parser: argparse.ArgumentParser) -> None:
     add_demo(group)
 
 
+def add_runs_dir(parser: argparse.ArgumentParser) -> None:
+    """Add where run folders are."""
+    parser.add_argument(
+        "--runs-dir", metavar="DIR", help="where run folders are (default: see kvtop config show)"
+    )
+
+
 def add_demo(group: argparse._ArgumentGroup) -> None:
     """Add the embedded simulator."""
     # Left out, they leave alone what stands before the command: `kvtop --demo scan`.

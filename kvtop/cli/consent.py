@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from kvtop.cli.streams import is_tty, say
-from kvtop.experiments.estimate import Estimate
+from kvtop.model.estimate import Estimate
 from kvtop.model.failure import Failure, KvtopError
 
 

@@ -17,13 +17,12 @@ def kept_plan(folder: RunFolder, manifest: Manifest) -> ScanPlan:
     if manifest.kind != "scan":
         text = f"{folder.id} is a {manifest.kind} run; this kvtop knows scans."
         raise KvtopError(Failure.of("other_kind", text, "Update kvtop."))
-    wrong = [
-        name for name, fits in _CHECKS.items() if name in manifest.plan and not fits(manifest.plan[name])
-    ]
+    kept = manifest.plan
+    wrong = [name for name, fits in _CHECKS.items() if name in kept and not fits(kept[name])]
     if wrong:
         text = f"run.toml of {folder.id}: `plan.{wrong[0]}` has a value that no plan has."
         raise KvtopError(Failure.of("unreadable_run", text, "Its other files may still be readable."))
-    return ScanPlan.from_json(manifest.plan)
+    return ScanPlan.from_json(kept)
 
 
 def kept_price(manifest: Manifest) -> Price | None:
@@ -31,10 +30,9 @@ def kept_price(manifest: Manifest) -> Price | None:
     table = manifest.context.get("price")
     if not isinstance(table, Mapping):
         return None
-    prices = {
-        name: table[name] for name in ("input", "cached_input", "output") if _is_number(table.get(name))
-    }
-    return Price(currency=str(table.get("currency", Price.currency)), **prices)
+    names = ("input", "cached_input", "output")
+    prices = {name: table[name] for name in names if _is_number(table.get(name))}
+    return Price(currency=str(table.get("currency", "USD")), **prices)
 
 
 def _is_number(value: Any) -> bool:

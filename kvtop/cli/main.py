@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 import kvtop
 from kvtop.cli import exit_codes
 from kvtop.cli.exit_codes import EndpointError
-from kvtop.cli.streams import finish_streams, keep_descriptors_open, say, say_failure
+from kvtop.cli.streams import finish_streams, is_tty, keep_descriptors_open, say, say_failure
 from kvtop.model.failure import KvtopError
 from kvtop.model.text import clean_text
 
@@ -19,6 +20,7 @@ COMMANDS = {
     "sample": "the memory sampler alone, into a CSV",
     "scan": "length scan: what a prompt of each length costs in memory, time and tokens",
     "runs": "the archive: list, show, follow, cancel, resume",
+    "config": "the settings: each value and where it came from",
 }
 
 Execute = Callable[[argparse.Namespace], int]
@@ -65,15 +67,20 @@ def build_parser(arguments: Sequence[str]) -> Parser:
     parser = Parser(
         prog="kvtop",
         description="What a token of context costs: in memory on your own GPU host, and on the bill.",
-        epilog="kvtop --demo runs a length scan on the embedded simulator. Exit codes: 0 done, "
-        "1 measured with failures, 2 wrong use, 3 endpoint refused or unreachable, 130 stopped (data kept).",
+        epilog="Without a command kvtop is the app; kvtop --demo shows it on the embedded simulator. "
+        "Exit codes: 0 done, 1 measured with failures, 2 wrong use, 3 endpoint refused or unreachable, "
+        "130 stopped (data kept).",
     )
     parser.add_argument("--version", action="version", version=f"kvtop {kvtop.__version__}")
-    parser.add_argument("--demo", action="store_true", help="run the demo scan on the embedded simulator")
+    parser.add_argument(
+        "--demo", action="store_true", help="the app, or without a terminal a scan, on the embedded simulator"
+    )
     _add_demo_engine(parser)
     parser.set_defaults(execute=_no_command)
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
     named = next((word for word in arguments if word in COMMANDS), None)
+    if named is None:
+        importlib.import_module("kvtop.cli.app_arguments").add_arguments(parser)
     for name, summary in COMMANDS.items():
         child = subparsers.add_parser(name, help=summary, description=summary.capitalize() + ".")
         if name == named:
@@ -91,6 +98,8 @@ def _add_demo_engine(parser: argparse.ArgumentParser) -> None:
 
 
 def _no_command(options: argparse.Namespace) -> int:
+    if is_tty(sys.stdout):
+        return int(importlib.import_module("kvtop.cli.app").run(options))
     if options.demo:
         demo = importlib.import_module("kvtop.cli.demo")
         return int(demo.run_demo(options.demo_engine))

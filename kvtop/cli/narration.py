@@ -24,14 +24,15 @@ def _started(data: Any) -> str:
 def _request(data: Any) -> str:
     failure = data.get("failure")
     head = f"{_length(data):>9}  {data.get('tag', ''):<9}"
-    if failure:
+    if isinstance(failure, dict):
         return f"{head}  {failure.get('code')}: {failure.get('text')}"
     repeat = str(data.get("cell", "")).rpartition("/")[2] if data.get("target_tokens") else ""
-    decode = data.get("decode_tok_s")
+    decode = _number(data.get("decode_tok_s"))
     speed = f"{decode:,.0f} tok/s" if decode is not None else UNKNOWN
+    ttft, latency = (format_seconds(_number(data.get(name))) for name in ("ttft_s", "latency_s"))
     return (
         f"{head}{repeat:>2}  {_count(data.get('prompt_tokens')):>7}  {_count(data.get('cached_tokens')):>7}  "
-        f"{format_seconds(data.get('ttft_s')):>8}  {speed:>9}  {format_seconds(data.get('latency_s')):>8}"
+        f"{ttft:>8}  {speed:>9}  {latency:>8}"
     )
 
 
@@ -45,8 +46,12 @@ def _finished(data: Any) -> str:
 
 
 def _length(data: Any) -> str:
-    target = data.get("target_tokens")
+    target = _number(data.get("target_tokens"))
     return format_tokens(target) if target else ""
+
+
+def _number(value: Any) -> float | None:
+    return value if isinstance(value, int | float) else None
 
 
 def _count(value: Any) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from kvtop.cli.narration import narrate
 from kvtop.cli.streams import say
+from kvtop.model.failure import KvtopError
 from kvtop.runner.assignment import Assignment, RunResult
 from kvtop.runner.runner import run
 from kvtop.runs.follow import follow
@@ -26,7 +27,10 @@ def run_in_front(assignment: Assignment, folder: RunFolder, *, skip_events: int 
 
 
 def _tell(folder: RunFolder, skip_events: int, line: Callable[[str], None] = say) -> None:
-    for index, event in enumerate(follow(folder)):
-        text = narrate(event) if index >= skip_events else None
-        if text is not None:
-            line(text)
+    try:
+        for index, event in enumerate(follow(folder)):
+            text = narrate(event) if index >= skip_events else None
+            if text is not None:
+                line(text)
+    except KvtopError as error:
+        line(f"The run goes on untold: {error.failure.text}")

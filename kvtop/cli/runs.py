@@ -26,7 +26,7 @@ from kvtop.cli.scan_analysis import analyse_folder
 from kvtop.cli.scan_report import report
 from kvtop.cli.streams import say, say_failure, show, show_json, show_json_line
 from kvtop.cli.target import target_of
-from kvtop.experiments.estimate import estimate_scan
+from kvtop.model.estimate import estimate_scan
 from kvtop.model.event import Event
 from kvtop.model.failure import KvtopError
 from kvtop.model.plan import ScanPlan
@@ -34,7 +34,7 @@ from kvtop.runner.earlier import read_earlier
 from kvtop.runs.archive import cancel_run, effective_state, find_run, list_runs
 from kvtop.runs.follow import follow
 from kvtop.runs.layout import RunFolder
-from kvtop.runs.lock import RunLock, is_held
+from kvtop.runs.lock import RunLock
 from kvtop.runs.manifest import Manifest, read_manifest
 from kvtop.runs.reader import read_events, read_findings
 from kvtop.runs.writer import write_findings
@@ -56,7 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     resume = _action(actions, "resume", "measure what is missing", _resume)
     resume.add_argument("--pid", type=arg.at_least_one, help="the engine's process, if it has changed")
     resume.add_argument(
-        "--max-total-tokens", type=arg.at_least_one, metavar="N", help="another budget for the whole run"
+        "--max-total-tokens", type=arg.tokens, metavar="N", help="another budget for the whole run"
     )
     resume.add_argument("--yes", action="store_true", help="do not ask before tokens are spent")
     resume.set_defaults(recompute=False)
@@ -70,28 +70,29 @@ def _action(
     )
     if named:
         parser.add_argument("run", metavar="RUN", nargs="?", default="latest", help=_RUN_HELP)
+    arg.add_runs_dir(parser)
     parser.add_argument("--json", action="store_true", help="JSON on stdout")
     parser.set_defaults(execute=execute)
     return parser
 
 
-def _root() -> Path:
-    return load_settings(os.environ).runs.dir
+def _root(options: argparse.Namespace) -> Path:
+    return load_settings(os.environ, {"runs.dir": options.runs_dir}).runs.dir
 
 
 def _list(options: argparse.Namespace) -> int:
-    summaries = list_runs(_root())
+    summaries = list_runs(_root(options))
     if options.json:
         show_json({"schema": "kvtop.runs.list/1", "runs": [summary.to_json() for summary in summaries]})
     elif summaries:
         show(run_table(summaries))
     else:
-        say(f"No runs in {_root()}. Start one with: kvtop scan, or kvtop --demo")
+        say(f"No runs in {_root(options)}. Start one with: kvtop scan, or kvtop --demo")
     return exit_codes.DONE
 
 
 def _show(options: argparse.Namespace) -> int:
-    folder = find_run(_root(), options.run)
+    folder = find_run(_root(options), options.run)
     state = effective_state(folder)
     document = None if options.recompute else _kept_document(folder)
     if document is None:
@@ -112,7 +113,7 @@ def _kept_document(folder: RunFolder) -> dict[str, Any] | None:
 
 
 def _keep(folder: RunFolder, document: dict[str, Any]) -> None:
-    """Write findings.json. One that cannot be written, as on a foreign disk, is said and shown all the same."""
+    """Write findings.json. One that cannot be written is said, and shown all the same."""
     try:
         with RunLock.hold(folder):
             write_findings(folder, document)
@@ -121,7 +122,7 @@ def _keep(folder: RunFolder, document: dict[str, Any]) -> None:
 
 
 def _follow(options: argparse.Namespace) -> int:
-    folder = find_run(_root(), options.run)
+    folder = find_run(_root(options), options.run)
     state = "interrupted"
     for event in follow(folder):
         _tell(event, as_json=options.json)
@@ -138,7 +139,7 @@ def _tell(event: Event, *, as_json: bool) -> None:
 
 
 def _cancel(options: argparse.Namespace) -> int:
-    folder = find_run(_root(), options.run)
+    folder = find_run(_root(options), options.run)
     pid = cancel_run(folder)
     if options.json:
         show_json({"schema": "kvtop.runs.cancel/1", "run": folder.id, "pid": pid})
@@ -148,12 +149,14 @@ def _cancel(options: argparse.Namespace) -> int:
 
 
 def _resume(options: argparse.Namespace) -> int:
-    folder = find_run(_root(), options.run)
+    folder = find_run(_root(options), options.run)
     manifest = read_manifest(folder)
     plan = kept_plan(folder, manifest)
     if options.max_total_tokens is not None:
         plan = replace(plan, max_total_tokens=options.max_total_tokens)
-    if is_held(folder) or _is_missing_something(folder, manifest, plan):
+    with RunLock.hold(folder):
+        missing = _is_missing_something(folder, manifest, plan)
+    if missing:
         with _bench_again(manifest, options.pid) as bench:
             return _go_on(bench, folder, manifest, plan, options)
     say(f"Nothing is missing in {folder.id}.")

@@ -52,7 +52,7 @@ def execute(options: argparse.Namespace) -> int:
     interval_s = load_settings(os.environ, {"sampling.interval": options.interval}).sampling.interval_s
     with _source(options) as source, SampleFile(options.out, with_processes=options.pid is not None) as file:
         sampler = Sampler(source, file.put, interval_s=interval_s, engine_pid=options.pid)
-        stopped_by_user = _sample(sampler, options.duration, engine_pid=options.pid)
+        stopped_by_user = _sample(sampler, file, options.duration, engine_pid=options.pid)
         status = sampler.status()
     _summarise(file, status, as_json=options.json)
     if file.failure is not None:
@@ -70,20 +70,37 @@ def _source(options: argparse.Namespace) -> Iterator[GpuSource]:
         yield open_source(simulator_url=simulator.base_url)
 
 
-def _sample(sampler: Sampler, duration_s: float | None, *, engine_pid: int | None) -> bool:
-    """Run the sampler. Returns whether a signal ended it. Raises KvtopError with nothing to sample."""
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
+def _sample(sampler: Sampler, file: SampleFile, duration_s: float | None, *, engine_pid: int | None) -> bool:
+    """Run the sampler until its time is over, a signal comes or no row can be written any more.
+
+    Returns whether a signal ended it. Raises KvtopError with nothing to sample.
+    """
+    signalled = threading.Event()
+
+    def on_signal(*_: object) -> None:
+        signalled.set()
+        file.ended.set()
+
+    previous = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        _sample_until(sampler, file.ended, duration_s, engine_pid=engine_pid)
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+    return signalled.is_set()
+
+
+def _sample_until(
+    sampler: Sampler, ended: threading.Event, duration_s: float | None, *, engine_pid: int | None
+) -> None:
     sampler.start()
     sampler.wait_ready(_READY_S)
     failure = sampler.status().failure
     if failure is not None and engine_pid is None:
         sampler.stop()
         raise KvtopError(failure)
-    signalled = stop.wait(duration_s)
+    ended.wait(duration_s)
     sampler.stop()
-    return signalled
 
 
 def _summarise(file: SampleFile, status: SamplerStatus, *, as_json: bool) -> None:

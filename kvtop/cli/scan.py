@@ -13,7 +13,7 @@ from kvtop.cli.consent import ask_before_spending
 from kvtop.cli.ending import end_run
 from kvtop.cli.run_in_front import run_in_front
 from kvtop.cli.scan_analysis import analyse_folder
-from kvtop.experiments.estimate import estimate_scan
+from kvtop.model.estimate import estimate_scan
 from kvtop.model.plan import ScanPlan
 from kvtop.runner.assignment import Assignment
 from kvtop.runs.layout import create_run_folder
@@ -43,10 +43,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--seed", type=arg.seed, metavar="N", help="the same prompts again; the server may have them cached"
     )
     plan.add_argument(
-        "--max-total-tokens", type=arg.at_least_one, metavar="N", help="a budget that is never exceeded"
+        "--max-total-tokens", type=arg.tokens, metavar="N", help="a budget that is never exceeded"
     )
     plan.add_argument("--keep-bodies", action="store_true", help="keep prompts and answers in the run folder")
     arg.add_endpoint(parser)
+    arg.add_runs_dir(parser)
     parser.add_argument("--yes", action="store_true", help="do not ask before tokens are spent")
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     parser.set_defaults(execute=execute)
@@ -80,6 +81,7 @@ def assign(plan: ScanPlan, bench: Bench) -> Assignment:
 
 def _flags(options: argparse.Namespace) -> dict[str, object]:
     return {
+        "runs.dir": options.runs_dir,
         "sampling.interval": options.interval,
         "requests.timeout": options.timeout,
         "requests.max_tokens": options.max_tokens,

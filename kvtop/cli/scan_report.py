@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kvtop.cli.curve import draw_curve
+from kvtop.cli.curve import WIDTH, draw_curve
 from kvtop.model.quantity import GIB, MIB, UNKNOWN, format_bytes, format_seconds, format_tokens
 
 _SIGNS = {"info": "i", "warning": "!", "problem": "x"}
 _HEADLINE = "kv_slope"
 """The finding that is the answer of a scan; it stands under the table, not among the others."""
-_COLUMNS = ("length", "prefix", "n", "failed", "prompt", "cached", "TTFT", "decode", "latency", "memory")
+_COLUMNS = ("length", "prefix", "n", "failed", "prompt", "cached", "TTFT", "tok/s", "latency", "memory")
 
 
 def report(document: Mapping[str, Any]) -> str:
@@ -29,11 +30,18 @@ def curves(document: Mapping[str, Any]) -> list[str]:
         mark = " SIMULATED" if document.get("simulated") else ""
         if any(point["mem_delta_bytes"] is not None for point in points):
             drawn.append(_memory_curve(points, prefix, mark))
-        ttft = [(point["prompt_tokens"], point["ttft_s"]) for point in points]
-        drawn.append(
-            draw_curve(f"TTFT in s, {prefix} prefix (client clock){mark}", ttft, x_label="prompt tokens")
-        )
+        drawn.append(_ttft_curve(points, prefix, mark))
     return [curve for curve in drawn if curve]
+
+
+def _ttft_curve(points: Sequence[Mapping[str, Any]], prefix: str, mark: str) -> str:
+    known = [point["ttft_s"] for point in points if point["ttft_s"] is not None]
+    unit, factor = ("s", 1) if max(known, default=0) >= 1 else ("ms", 1000)
+    ttft = [
+        (point["prompt_tokens"], None if point["ttft_s"] is None else point["ttft_s"] * factor)
+        for point in points
+    ]
+    return draw_curve(f"TTFT in {unit}, {prefix} prefix (client clock){mark}", ttft, x_label="prompt tokens")
 
 
 def _memory_curve(points: Sequence[Mapping[str, Any]], prefix: str, mark: str) -> str:
@@ -47,8 +55,9 @@ def _memory_curve(points: Sequence[Mapping[str, Any]], prefix: str, mark: str) -
         for point in points
     ]
     origin = next((point["mem_origin"] for point in points if point["mem_origin"]), "")
+    read_as = "" if mark else f" ({origin})"
     return draw_curve(
-        f"memory over base in {unit}, {prefix} prefix ({origin}){mark}", scaled, x_label="prompt tokens"
+        f"memory over base in {unit}, {prefix} prefix{read_as}{mark}", scaled, x_label="prompt tokens"
     )
 
 
@@ -77,7 +86,7 @@ def _row(point: Mapping[str, Any]) -> tuple[str, ...]:
         _count(point["prompt_tokens"]),
         _count(point["cached_tokens"]),
         format_seconds(point["ttft_s"]),
-        UNKNOWN if decode is None else f"{decode:,.1f} tok/s",
+        UNKNOWN if decode is None else f"{decode:,.1f}",
         format_seconds(point["latency_s"]),
         format_bytes(point["mem_delta_bytes"]),
     )
@@ -88,7 +97,8 @@ def _count(value: float | None) -> str:
 
 
 def _slope(findings: Sequence[Mapping[str, Any]]) -> list[str]:
-    return [finding["text"] for finding in findings if finding["code"] == _HEADLINE]
+    headlines = (finding["text"] for finding in findings if finding["code"] == _HEADLINE)
+    return ["\n".join(textwrap.wrap(text, WIDTH)) for text in headlines]
 
 
 def _spent(document: Mapping[str, Any]) -> list[str]:
@@ -105,7 +115,10 @@ def _findings(findings: Sequence[Mapping[str, Any]]) -> list[str]:
     for finding in findings:
         if finding["code"] == _HEADLINE:
             continue
-        lines.append(f"[{_SIGNS.get(finding['severity'], '?')}] {finding['text']}")
-        if finding["hint"]:
-            lines.append(f"    {finding['hint']}")
+        lines += _wrapped(f"[{_SIGNS.get(finding['severity'], '?')}] {finding['text']}")
+        lines += _wrapped(f"    {finding['hint']}") if finding["hint"] else []
     return ["\n".join(lines)] if lines else []
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, subsequent_indent="    ", break_on_hyphens=False)

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-from kvtop.api.url import is_loopback
 from kvtop.cli.doubts import warn_of_flags, warn_of_profile
 from kvtop.model.endpoint import Endpoint
 from kvtop.model.failure import Failure, KvtopError
+from kvtop.model.loopback import is_local, is_loopback
 from kvtop.model.plan import RunPath
 from kvtop.providers.endpoint import endpoint_from_flags, endpoint_of
 from kvtop.providers.store import load_profile
@@ -51,9 +51,8 @@ def choose_target(options: argparse.Namespace, settings: Settings, environ: Mapp
 def target_of(endpoint: Endpoint, pid: int | None) -> Target:
     """Return how `endpoint` is seen from here: its memory is read where its engine runs on this host."""
     pid = pid or endpoint.engine.pid
-    on_this_host = is_loopback(endpoint.base_url)
-    local = on_this_host or pid is not None or endpoint.engine.metrics_url is not None
-    if local and pid is None and on_this_host:
+    local = is_local(endpoint.base_url, pid=pid, metrics_url=endpoint.engine.metrics_url)
+    if pid is None and is_loopback(endpoint.base_url):
         port = urlsplit(endpoint.base_url).port
         pid = find_listener(port) if port else None
     return Target(endpoint, "local" if local else "api", pid)

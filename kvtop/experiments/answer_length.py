@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from kvtop.experiments.estimate import LONGEST_CHOSEN_ANSWER
+from kvtop.model.estimate import LONGEST_CHOSEN_ANSWER
 from kvtop.model.plan import DEFAULT_MAX_TOKENS
 
 DECODE_S = 1.2

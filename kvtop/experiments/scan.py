@@ -66,16 +66,17 @@ class LengthScan:
         self._unusable_in_a_row = 0
 
     async def run(self) -> Outcome:
-        """Look at the endpoint, calibrate, take the base, measure every missing cell."""
+        """Look at the endpoint, take the base, calibrate, measure every missing cell.
+
+        The base comes before the first request: allocators like PyTorch's give nothing back.
+        """
         refusal = await self._look_at_models()
         if refusal is not None:
             return Outcome("refused", refusal)
-        outcome = await self._calibrate()
-        if outcome is not None:
-            return outcome
         if self._steady is not None:
             await self._take_base(self._steady)
-        return await self._measure()
+        outcome = await self._calibrate()
+        return outcome or await self._measure()
 
     async def _look_at_models(self) -> Failure | None:
         """Learn the context. Only a server that cannot be reached ends the run: not every key may list."""

@@ -60,8 +60,11 @@ class SteadyWatch:
     def _window(self, now_ts: float, started_ts: float) -> list[tuple[float, tuple[int, ...]]] | None:
         if now_ts - started_ts < WINDOW_S:
             return None
-        window = [entry for entry in list(self._recent) if entry[0] >= now_ts - WINDOW_S]
-        return window if len(window) >= _FEWEST_SAMPLES else None
+        recent = [entry for entry in list(self._recent) if entry[0] >= started_ts]
+        window = [entry for entry in recent if entry[0] >= now_ts - WINDOW_S]
+        # Where samples are rarer than that, the last few of them make a longer window.
+        enough = window if len(window) >= _FEWEST_SAMPLES else recent[-_FEWEST_SAMPLES:]
+        return enough if len(enough) >= _FEWEST_SAMPLES else None
 
 
 def _still(window: list[tuple[float, tuple[int, ...]]]) -> bool:

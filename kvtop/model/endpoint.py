@@ -53,7 +53,7 @@ class Endpoint:
     """Where the key came from in words, e.g. `env TAOTOKEN_API_KEY`; never the key."""
     paths: Mapping[str, str] = field(default_factory=dict)
     """Paths other than the dialect's own, by name: `chat`, `models`."""
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     context_window: int | None = None
     price: Price | None = None

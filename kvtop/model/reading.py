@@ -18,6 +18,12 @@ class GpuDevice:
     uuid: str
     name: str
     bus_id: str | None = None
+    parent_uuid: str | None = None
+    """The GPU that this MIG slice is part of; `index` is then that GPU's."""
+    slice_index: int | None = None
+    """The place of a MIG slice within its GPU."""
+    mig: bool = False
+    """Whether this GPU is cut into MIG slices, which follow it in the list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +51,12 @@ class GpuReading:
     faults: Mapping[str, str] = field(default_factory=lambda: NO_FAULTS)
     """Why a field is None, in words, by field name; `device` when the whole GPU is lost."""
     source: str = "nvml"
-    """`nvml`, `nvidia-smi` or `simulated`."""
+    """`nvml`, `nvidia-smi` or `simulated`; `nvml-processes` where `mem_used_bytes` is the sum of the
+    processes' memory, because the device itself tells none."""
+    unified: bool = False
+    """Whether the GPU shares the host's memory, so that it has no total of its own."""
+    lost_ts: float | None = None
+    """Since when the whole GPU is lost, in Unix seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +67,8 @@ class ProcessReading:
     pid: int
     name: str | None
     kind: str
-    """`engine` for the watched engine and its children, else `other`."""
+    """`engine` for the watched engine and its children, else `other`; `unknown` where the driver's pids
+    belong to another namespace, as in most containers, so that a process here may be another one."""
     uuid: str | None = None
     """The GPU that `gpu_mem_bytes` is on."""
     gpu_mem_bytes: int | None = None

@@ -9,8 +9,9 @@ from kvtop.model.failure import Failure
 from kvtop.model.reading import GpuDevice, ProcessReading
 from kvtop.telemetry.clock import Clock
 from kvtop.telemetry.device_reader import DeviceReader
-from kvtop.telemetry.gpu.source import SLOW_QUERIES, GpuProcess, GpuSource, GpuUnavailable, Query
-from kvtop.telemetry.processes import ProcessTree, process_name, sees_host_pids
+from kvtop.telemetry.gpu.source import SLOW_QUERIES, GpuProcess, GpuSource, Query
+from kvtop.telemetry.gpu_list import GpuList
+from kvtop.telemetry.processes import ProcessTree, available_host_memory, process_name, sees_host_pids
 from kvtop.telemetry.sample import Sample
 
 
@@ -26,41 +27,50 @@ class Collector:
         interval_s: float,
         process_interval_s: float,
     ) -> None:
-        self.gpu_failure: Failure | None = None
-        """Why there is no GPU to read."""
         self._source = source
+        self._gpus = GpuList(source)
         self._clock = clock
         self._engine_pid = engine_pid
         self._tree: ProcessTree | None = None
-        self._readers: list[DeviceReader] = []
         self._processes = Query("processes", ("processes",), process_interval_s)
         self._tick_share = interval_s / process_interval_s
         self._turn = 0
-        self._namespace_known = source.name != "nvml" or sees_host_pids()
+        self._namespace_known = False
 
     @property
     def devices(self) -> tuple[GpuDevice, ...]:
         """The GPUs, as last identified."""
-        return tuple(reader.device for reader in self._readers)
+        return tuple(reader.device for reader in self._gpus.readers)
 
     @property
-    def engine_failure(self) -> Failure | None:
-        """What is wrong with the engine's processes."""
-        return self._tree.failure if self._tree else None
+    def failures(self) -> tuple[Failure, ...]:
+        """Why there is no GPU to read, what broke in its source, and what is wrong with the engine."""
+        broken = (reader.failure for reader in self._gpus.readers)
+        found = (self._gpus.failure, *broken, self._tree.failure if self._tree else None)
+        return tuple(dict.fromkeys(failure for failure in found if failure is not None))
+
+    @property
+    def notes(self) -> tuple[Failure, ...]:
+        """What is read, but not as well as it could be."""
+        note = self._gpus.note
+        return (note,) if note and self._gpus.readers else ()
 
     @property
     def has_work(self) -> bool:
         """Whether there is anything to read."""
-        return bool(self._readers) or self._engine_pid is not None
+        return bool(self._gpus.readers) or self._engine_pid is not None
+
+    @property
+    def retry_at(self) -> float | None:
+        """When a source that did not open is worth another try, in monotonic seconds."""
+        return self._gpus.retry_at
 
     def open(self) -> None:
-        """Open the source; without GPUs `gpu_failure` says why and the engine is still read."""
-        if self._engine_pid is not None:
+        """Open the source; without GPUs `failures` says why and the engine is still read."""
+        if self._engine_pid is not None and self._tree is None:
             self._tree = ProcessTree(self._engine_pid)
-        try:
-            self._readers = [DeviceReader(self._source, device) for device in self._source.open()]
-        except GpuUnavailable as unavailable:
-            self.gpu_failure = unavailable.failure
+        self._gpus.open(self._clock.monotonic())
+        self._namespace_known = self._source.name != "nvml" or sees_host_pids()
 
     def close(self) -> None:
         """Close the source."""
@@ -70,16 +80,18 @@ class Collector:
         """Take the readings of the tick due at `deadline`, `everything` with all process lists."""
         ts = self._clock.wall()
         self._source.refresh()
-        for reader in self._readers:
+        for reader in self._gpus.readers:
             reader.read_memory(deadline, self._clock.monotonic(), self._clock.wall())
         engine = tuple(self._read_engine(ts))
-        for reader in self._readers:
+        for reader in self._gpus.readers:
             for query in SLOW_QUERIES:
                 reader.read(query, deadline, self._clock.monotonic())
         listed = self._read_process_lists(deadline, everything=everything)
-        gpus = tuple(reader.reading(self._source.name) for reader in self._readers)
-        rows = (row for uuid, processes in listed for row in self._rows(uuid, processes))
-        return Sample(ts, gpus, (*engine, *rows), tuple(uuid for uuid, _ in listed))
+        gpus = tuple(reader.reading(self._source.name) for reader in self._gpus.readers)
+        rows = tuple(row for uuid, processes in listed for row in self._rows(uuid, processes))
+        self._gpus.look_again(deadline)
+        free_bytes = available_host_memory() if any(gpu.unified for gpu in gpus) else None
+        return Sample(ts, gpus, (*engine, *rows), tuple(uuid for uuid, _ in listed), free_bytes)
 
     def _read_engine(self, ts: float) -> Iterator[ProcessReading]:
         if self._tree is None:
@@ -99,8 +111,9 @@ class Collector:
 
     def _whose_turn(self, deadline: float, *, everything: bool) -> list[DeviceReader]:
         """Return the GPUs to ask for processes: one a tick, more only where ticks are too rare for that."""
-        count = len(self._readers)
-        in_turn = self._readers[self._turn :] + self._readers[: self._turn]
+        readers = self._gpus.readers
+        count = len(readers)
+        in_turn = readers[self._turn :] + readers[: self._turn]
         due = [reader for reader in in_turn if reader.is_due(self._processes, deadline)]
         asked = due if everything else due[: math.ceil(count * self._tick_share)]
         self._turn = (self._turn + len(asked)) % max(count, 1)

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from kvtop.model.failure import Failure
 from kvtop.model.reading import NO_AGES, NO_FAULTS, GpuDevice, GpuReading
-from kvtop.telemetry.gpu.source import MEMORY, DeviceLost, FieldMissing, GpuProcess, GpuSource, Query
+from kvtop.telemetry.gpu.source import (
+    AGE,
+    MEMORY,
+    DeviceLost,
+    FieldMissing,
+    GpuProcess,
+    GpuSource,
+    Query,
+    UnifiedMemory,
+)
 
 FIRST_PAUSE_S = 0.25
 LONGEST_PAUSE_S = 30.0
@@ -33,6 +43,8 @@ class DeviceReader:
 
     def __init__(self, source: GpuSource, device: GpuDevice) -> None:
         self.device = device
+        self.failure: Failure | None = None
+        """What broke in the source itself, while it tells nothing."""
         self._source = source
         self._values: dict[str, float] = {}
         self._read_at: dict[str, float] = {}
@@ -40,6 +52,8 @@ class DeviceReader:
         self._paces: dict[str, _Pace] = {}
         self._loss = _Pace()
         self._lost = False
+        self._lost_ts: float | None = None
+        self._unified = False
         self._ts = 0.0
         self._at = 0.0
         self._late_s = 0.0
@@ -57,6 +71,8 @@ class DeviceReader:
             return
         try:
             values = self._source.read(self.device, query)
+        except UnifiedMemory as missing:
+            self._share(missing, deadline)
         except FieldMissing as missing:
             self._miss(query, missing, deadline)
         except DeviceLost as loss:
@@ -70,11 +86,13 @@ class DeviceReader:
             listed = self._source.processes(self.device)
         except FieldMissing as missing:
             self._miss(query, missing, deadline)
+            self._add_up((), missing.reason)
             return None
         except DeviceLost as loss:
             self._lose(loss, deadline)
             return None
         self._succeed(query, deadline)
+        self._add_up(listed)
         return listed
 
     def is_due(self, query: Query, deadline: float) -> bool:
@@ -98,7 +116,9 @@ class DeviceReader:
             late_s=self._late_s,
             ages_s=self._ages(),
             faults=MappingProxyType(dict(self._faults)) if self._faults else NO_FAULTS,
-            source=source_name,
+            source=f"{source_name}-processes" if self._unified else source_name,
+            unified=self._unified,
+            lost_ts=self._lost_ts,
         )
 
     def _found_again(self, deadline: float) -> bool:
@@ -114,12 +134,41 @@ class DeviceReader:
         return True
 
     def _keep(self, query: Query, values: Mapping[str, float], deadline: float, now: float) -> None:
-        self._faults.pop("device", None)
-        self._loss.pause_s = 0.0
+        self._answered()
         self._succeed(query, deadline)
+        if query is MEMORY:
+            self._unified = False
+            self._ts -= values.get(AGE, 0.0)
         for field in query.fields:
             self._values[field] = values[field]
-            self._read_at[field] = now
+            self._read_at[field] = now - values.get(AGE, 0.0)
+
+    def _answered(self) -> None:
+        self._faults.pop("device", None)
+        self._loss.pause_s = 0.0
+        self._lost_ts = self.failure = None
+
+    def _share(self, missing: UnifiedMemory, deadline: float) -> None:
+        """Note that this GPU uses the host's memory: what is used is then the sum over its processes."""
+        self._answered()
+        if not self._unified:
+            self._miss(MEMORY, missing, deadline)
+        self._unified = True
+        self._paces[MEMORY.name] = _Pace(deadline + PERMANENT_PAUSE_S)
+
+    def _add_up(self, listed: Sequence[GpuProcess], reason: str | None = None) -> None:
+        if not self._unified:
+            return
+        sizes = [process.gpu_mem_bytes for process in listed if process.gpu_mem_bytes is not None]
+        if reason is None and (not sizes or len(sizes) < len(listed)):
+            reason = "unified, and the driver tells no size for some or all of its processes"
+        if reason is not None:
+            self._values.pop("mem_used_bytes", None)
+            self._faults["mem_used_bytes"] = reason
+            return
+        self._values["mem_used_bytes"] = sum(sizes)
+        self._read_at["mem_used_bytes"] = self._at
+        self._faults.pop("mem_used_bytes", None)
 
     def _succeed(self, query: Query, deadline: float) -> None:
         self._paces[query.name] = _Pace(deadline + query.every_s)
@@ -136,6 +185,8 @@ class DeviceReader:
 
     def _lose(self, loss: DeviceLost, deadline: float) -> None:
         self._lost = True
+        self._lost_ts = self._lost_ts or self._ts
+        self.failure = loss.failure
         self._loss.pause_s = _longer(self._loss.pause_s)
         self._loss.next_at = deadline + self._loss.pause_s
         self._values.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 from kvtop.model.failure import Failure
 from kvtop.model.reading import GpuDevice
@@ -23,7 +24,9 @@ class Health:
         self._lateness = LatenessLog()
         self._state: SamplerState = "new"
         self._own_failure: Failure | None = None
-        self._found: tuple[Failure, ...] = ()
+        self._failures: tuple[Failure, ...] = ()
+        self._notes: tuple[Failure, ...] = ()
+        self._retry_at: float | None = None
         self._devices: tuple[GpuDevice, ...] = ()
         self._busy_since: float | None = None
         self._last_ts: float | None = None
@@ -35,11 +38,25 @@ class Health:
         with self._lock:
             self._state, self._busy_since = "opening", now
 
-    def opened(self, devices: tuple[GpuDevice, ...], failures: tuple[Failure, ...]) -> None:
-        """Note what the source has and what it lacks."""
+    def waiting(self, failures: tuple[Failure, ...], retry_at: float) -> None:
+        """Note that there is nothing to read before `retry_at`."""
+        with self._lock:
+            self._state, self._busy_since = "waiting", None
+            self._failures, self._retry_at = failures, retry_at
+
+    def found(
+        self,
+        devices: tuple[GpuDevice, ...],
+        failures: tuple[Failure, ...],
+        notes: tuple[Failure, ...],
+        missed: int,
+        retry_at: float | None,
+    ) -> None:
+        """Note, after opening and after each tick, what the source has and what it lacks."""
         with self._lock:
             self._state, self._busy_since = "running", None
-            self._devices, self._found = devices, failures
+            self._devices, self._failures, self._notes = devices, failures, notes
+            self._missed, self._retry_at = missed, retry_at
 
     def tick_began(self, now: float, ts: float, late_s: float) -> None:
         """Note the start of a tick."""
@@ -48,16 +65,10 @@ class Health:
             self._last_ts = ts
             self._lateness.add(late_s)
 
-    def tick_ended(self, devices: tuple[GpuDevice, ...], failures: tuple[Failure, ...], missed: int) -> None:
-        """Note the end of a tick and what was found in it."""
-        with self._lock:
-            self._busy_since = None
-            self._devices, self._found, self._missed = devices, failures, missed
-
     def ended(self, failure: Failure | None = None) -> None:
         """Note that no more samples will come, and why if nobody asked for it."""
         with self._lock:
-            self._busy_since = None
+            self._busy_since = self._retry_at = None
             self._own_failure = failure
             self._state = "failed" if failure else "stopped"
 
@@ -65,12 +76,18 @@ class Health:
         """Return the state at `now`."""
         with self._lock:
             state, own = self._state_at(now)
-            found, devices, missed = self._found, self._devices, self._missed
-            last_ts, last_tick = self._last_ts, self._last_tick
             lateness = self._lateness.snapshot()
-        failures = tuple(dict.fromkeys((*((own,) if own else ()), *found)))
-        age_s = None if last_tick is None else now - last_tick
-        return SamplerStatus(state, failures, devices, last_ts, age_s, summarise(*lateness), missed)
+            status = SamplerStatus(
+                state,
+                tuple(dict.fromkeys((*((own,) if own else ()), *self._failures))),
+                self._devices,
+                self._last_ts,
+                None if self._last_tick is None else now - self._last_tick,
+                missed=self._missed,
+                notes=self._notes,
+                retry_in_s=None if self._retry_at is None else max(self._retry_at - now, 0.0),
+            )
+        return replace(status, lateness=summarise(*lateness))
 
     def _state_at(self, now: float) -> tuple[SamplerState, Failure | None]:
         limit_s = OPENING_HANG_AFTER_S if self._state == "opening" else HANG_AFTER_S

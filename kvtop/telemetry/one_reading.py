@@ -21,6 +21,10 @@ class Reading:
     processes: tuple[ProcessReading, ...] = ()
     failures: tuple[Failure, ...] = ()
     """Why something is missing, GPUs first."""
+    notes: tuple[Failure, ...] = ()
+    """What was read, but not as well as it could be."""
+    host_available_bytes: int | None = None
+    """Memory that the host could still give, told only where a GPU shares it."""
 
     @property
     def failure(self) -> Failure | None:
@@ -28,7 +32,7 @@ class Reading:
         return self.failures[0] if self.failures else None
 
 
-def read_once(source: GpuSource, *, engine_pid: int | None = None, timeout_s: float = 2.0) -> Reading:
+def read_once(source: GpuSource, *, engine_pid: int | None = None, timeout_s: float = 5.0) -> Reading:
     """Return all fields of all GPUs, their processes and the engine's memory; raises nothing.
 
     The driver is asked in a daemon thread: when it has not answered after `timeout_s` the failure is
@@ -63,6 +67,6 @@ class _Look(threading.Thread):
             sample = collector.collect(self._clock.monotonic(), everything=True)
         finally:
             collector.close()
-        found = (collector.gpu_failure, collector.engine_failure)
-        failures = tuple(failure for failure in found if failure is not None)
-        return Reading(sample.gpus, sample.processes, failures)
+        return Reading(
+            sample.gpus, sample.processes, collector.failures, collector.notes, sample.host_available_bytes
+        )

@@ -127,6 +127,13 @@ def sees_host_pids() -> bool:
         return True
 
 
+def available_host_memory() -> int | None:
+    """Return how much memory this host could still give to programs, in bytes (Linux: MemAvailable)."""
+    with suppress(OSError, psutil.Error):
+        return int(psutil.virtual_memory().available)
+    return None
+
+
 def _process(pid: int) -> psutil.Process | None:
     try:
         return psutil.Process(pid)

@@ -9,8 +9,9 @@ from kvtop.model.failure import Failure
 from kvtop.model.reading import GpuDevice, GpuReading, ProcessReading
 from kvtop.telemetry.clock import NO_LATENESS, Lateness
 
-SamplerState = Literal["new", "opening", "running", "hanging", "stopped", "failed"]
-"""`hanging`: a driver call has not returned for long; `failed`: no more samples will come, see `failure`."""
+SamplerState = Literal["new", "opening", "waiting", "running", "hanging", "stopped", "failed"]
+"""`waiting`: nothing to read yet, it will be tried again; `hanging`: a driver call has not returned for
+long; `failed`: no more samples will come, see `failure`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,8 @@ class Sample:
     """The engine's processes at each tick; GPU processes only when they were just read."""
     process_lists: tuple[str, ...] = ()
     """UUIDs of the GPUs whose process list was read in this tick, empty lists included."""
+    host_available_bytes: int | None = None
+    """Memory that the host could still give, told only where a GPU shares it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,10 @@ class SamplerStatus:
     lateness: Lateness = NO_LATENESS
     missed: int = 0
     """Deadlines that passed while the tick before was still busy."""
+    notes: tuple[Failure, ...] = ()
+    """What is read, but not as well as it could be, and why: nvidia-smi in place of NVML."""
+    retry_in_s: float | None = None
+    """Time until the GPUs are looked for again, in seconds; None where they were found or will not be."""
 
     @property
     def failure(self) -> Failure | None:

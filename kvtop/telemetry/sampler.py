@@ -23,8 +23,10 @@ class Sampler:
     """Reads `source` and the tree of `engine_pid` each `interval_s` and hands every sample to `sink`.
 
     Opening, all reads, `sink` and closing run in one daemon thread: a driver call that never returns
-    stops the samples and nothing else, neither `stop` nor the end of the program. Without a GPU the
-    engine is still read; with nothing to read the thread ends and `status` says why. `process_interval_s`
+    stops the samples and nothing else, neither `stop` nor the end of the program. The thread is never
+    replaced: a second one would wait for the driver's lock behind it, and when the call returns the
+    samples go on. Without a GPU the engine is still read; with nothing to read the thread ends and
+    `status` says why, or with `retry` it opens the source again, ever more rarely. `process_interval_s`
     is the time between two process lists of one GPU, a call that takes a lock of the whole driver.
     """
 
@@ -36,10 +38,12 @@ class Sampler:
         interval_s: float = 0.1,
         engine_pid: int | None = None,
         process_interval_s: float = 2.0,
+        retry: bool = False,
         clock: Clock | None = None,
     ) -> None:
         self._sink = sink
         self._interval_s = interval_s
+        self._retry = retry
         self._clock = clock or SystemClock()
         self._collector = Collector(
             source,
@@ -59,7 +63,7 @@ class Sampler:
         self._thread.start()
 
     def wait_ready(self, timeout_s: float) -> bool:
-        """Wait for the first sample. False when it did not come in time or will not come at all."""
+        """Wait for the first sample. False when it did not come in time or there is nothing to read (yet)."""
         self._ready.wait(timeout_s)
         status = self.status()
         return status.last_ts is not None and status.state != "failed"
@@ -94,33 +98,51 @@ class Sampler:
     def _sample(self) -> Failure | None:
         """Sample until asked to stop; return why it ended otherwise."""
         self._collector.open()
-        if not self._collector.has_work:
-            return self._collector.gpu_failure or _NOTHING_TO_READ
-        self._health.opened(self._collector.devices, self._failures())
+        while not self._collector.has_work:
+            if not self._retry:
+                return self._collector.failures[0] if self._collector.failures else _NOTHING_TO_READ
+            if self._wait_for_retry():
+                return None
+            self._open_again()
+        self._note_what_is_there()
         deadlines = Deadlines(self._clock.monotonic(), self._interval_s)
         while not self._clock.wait_until(deadlines.current, self._stopping):
             self._tick(deadlines)
         return None
 
+    def _wait_for_retry(self) -> bool:
+        """Wait for the next try to open the source; True when asked to stop."""
+        retry_at = self._collector.retry_at or self._clock.monotonic()
+        self._health.waiting(self._collector.failures, retry_at)
+        self._ready.set()
+        return self._clock.wait_until(retry_at, self._stopping)
+
+    def _open_again(self) -> None:
+        self._health.opening(self._clock.monotonic())
+        self._collector.open()
+
     def _tick(self, deadlines: Deadlines) -> None:
         now = self._clock.monotonic()
         self._health.tick_began(now, self._clock.wall(), now - deadlines.current)
         sample = self._collector.collect(deadlines.current)
+        if self._retry and self._collector.retry_at is not None and now >= self._collector.retry_at:
+            self._collector.open()
         deadlines.advance(self._clock.monotonic())
-        self._health.tick_ended(self._collector.devices, self._failures(), deadlines.missed)
+        self._note_what_is_there(deadlines.missed)
         if sample.gpus or sample.processes:
             self._deliver(sample)
         self._ready.set()
+
+    def _note_what_is_there(self, missed: int = 0) -> None:
+        collector = self._collector
+        retry_at = collector.retry_at if self._retry else None
+        self._health.found(collector.devices, collector.failures, collector.notes, missed, retry_at)
 
     def _deliver(self, sample: Sample) -> None:
         try:
             self._sink(sample)
         except Exception as error:
             raise _SinkFailed from error
-
-    def _failures(self) -> tuple[Failure, ...]:
-        found = (self._collector.gpu_failure, self._collector.engine_failure)
-        return tuple(failure for failure in found if failure is not None)
 
 
 _NOTHING_TO_READ = Failure("nothing_to_read", "There is neither a GPU nor an engine process to read.")

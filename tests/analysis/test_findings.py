@@ -23,7 +23,7 @@ def test_a_good_scan_of_a_growing_engine_says_its_number_and_nothing_else() -> N
 
 def test_the_number_can_be_quoted() -> None:
     text = on_gpu(Growing).findings()["kv_slope"]["text"]
-    assert "131,072 B/token = 128.0 KiB/token (95 % CI 128.0 – 128.0 KiB), R² 1.0000" in text
+    assert "131,072 B/token = 128.0 KiB/token (95 % CI 128.000 – 128.000 KiB), R² 1.0000" in text
     assert "device memory of GPU-0" in text
 
 

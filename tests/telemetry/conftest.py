@@ -54,6 +54,10 @@ class FakeNvml:
         """Run `scenario` in a process of its own, with the fake playing `script`."""
         path, trace = self.folder / "script", self.folder / "trace"
         path.write_bytes(script.encode() if isinstance(script, str) else script)
+        if "change" in arguments:
+            arguments["control"] = str(self.folder / "control")
+            path.write_text(f"{script!s}\ncontrol {arguments['control']}\n")
+            Path(arguments["control"]).unlink(missing_ok=True)
         trace.unlink(missing_ok=True)
         environment = {
             "FAKE_NVML_SCRIPT": str(path),
@@ -102,7 +106,7 @@ def nvml_libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, flags in (("new", []), ("old", ["-DOLD_DRIVER"])):
         (root / name).mkdir()
         library = root / name / "libnvidia-ml.so.1"
-        link = ["-shared", "-fPIC", "-Wl,-soname,libnvidia-ml.so.1"]
+        link = ["-shared", "-pthread", "-fPIC", "-Wl,-soname,libnvidia-ml.so.1"]
         subprocess.run([compiler, *flags, "-O1", *link, "-o", library, HERE / "fake_nvml.c"], check=True)
     return root
 

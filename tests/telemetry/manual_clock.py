@@ -50,7 +50,7 @@ def sample_for(
     clock = clock or ManualClock(ticks)
     sampler = Sampler(source, sink or samples.append, clock=clock, **options)
     sampler.start()
-    if sampler.wait_ready(PATIENCE_S):
+    if sampler.wait_ready(PATIENCE_S) or options.get("retry"):
         assert clock.done.wait(PATIENCE_S)
     status = sampler.status()
     assert sampler.stop(PATIENCE_S)

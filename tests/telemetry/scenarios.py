@@ -27,11 +27,26 @@ def sample(*, ticks: int, host_pids: bool = True, **options: Any) -> Any:
     return {"samples": samples, "status": status, "main_thread": threading.get_native_id()}
 
 
-def stop_while_hanging(*, fifo: str, release: bool) -> Any:
+def sample_with_change(*, before: int, ticks: int, change: str, control: str) -> Any:
+    """Sample, and after `before` ticks put `change` into the fake's control file."""
+    samples: list[Sample] = []
+
+    def receive(sample: Sample) -> None:
+        samples.append(sample)
+        if len(samples) == before:
+            written = Path(f"{control}.new")
+            written.write_text(change)
+            written.replace(control)
+
+    _, status = sample_for(ticks, open_source(), sink=receive)
+    return {"samples": samples, "status": status}
+
+
+def stop_while_hanging(*, fifo: str, release: bool, retry: bool = False) -> Any:
     """Stop while the driver holds the thread; with `release` the driver then answers after all."""
     clock = ManualClock(1000)
     samples: list[Sample] = []
-    sampler = Sampler(open_source(), samples.append, clock=clock)
+    sampler = Sampler(open_source(), samples.append, clock=clock, retry=retry)
     sampler.start()
     Path(f"{fifo}.in").read_bytes()
     clock.now += 60.0
@@ -44,7 +59,7 @@ def stop_while_hanging(*, fifo: str, release: bool) -> Any:
 
 
 SCENARIOS: dict[str, Callable[..., Any]] = {
-    scenario.__name__: scenario for scenario in (once, sample, stop_while_hanging)
+    scenario.__name__: scenario for scenario in (once, sample, sample_with_change, stop_while_hanging)
 }
 
 

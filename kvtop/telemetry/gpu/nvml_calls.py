@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
-from kvtop.telemetry.gpu import nvml_failures as failures
-from kvtop.telemetry.gpu.source import DeviceLost, FieldMissing, GpuProcess, GpuUnavailable, Values
+from kvtop.telemetry.gpu import nvml_errors as errors
+from kvtop.telemetry.gpu.source import FieldMissing, GpuProcess, UnifiedMemory, Values
 
 Form = tuple[str, tuple[Any, ...]]
 """A function of the bindings and its arguments after the handle."""
@@ -33,13 +33,6 @@ _THROTTLE: tuple[Form, ...] = (
 )
 
 
-class _TooOld(FieldMissing):
-    """The driver or the bindings know only an older form of the call."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason, permanent=True)
-
-
 class NvmlCalls:
     """One method a question. All but `start` raise FieldMissing or DeviceLost."""
 
@@ -55,13 +48,14 @@ class NvmlCalls:
         self._started = False
 
     def start(self) -> int:
-        """Start NVML and return the number of GPUs. Raises GpuUnavailable."""
+        """Start NVML, anew if it was started before, and return the number of GPUs. Raises GpuUnavailable."""
+        self.stop()
         try:
             self._nvml.nvmlInit()
             self._started = True
             return int(self._nvml.nvmlDeviceGetCount())
         except self._errors as error:
-            raise GpuUnavailable(failures.start_failure(_code(error), _words(error))) from error
+            raise errors.at_start(error) from error
 
     def stop(self) -> None:
         """Shut NVML down if it was started. Its refusal changes nothing for us."""
@@ -72,6 +66,10 @@ class NvmlCalls:
             self._nvml.nvmlShutdown()
         except self._errors:
             return
+
+    def count(self) -> int:
+        """Return the number of GPUs."""
+        return int(self._ask(self._nvml.nvmlDeviceGetCount))
 
     def handle_by_index(self, index: int) -> Any:
         """Return the handle of the GPU at `index`."""
@@ -94,12 +92,31 @@ class NvmlCalls:
         raw = self._ask(self._nvml.nvmlDeviceGetPciInfo, handle).busId
         return raw.decode("utf-8", "replace") if isinstance(raw, bytes) else str(raw)
 
+    def is_mig(self, handle: Any) -> bool:
+        """Whether the GPU is cut into MIG slices."""
+        current, _ = self._ask(self._nvml.nvmlDeviceGetMigMode, handle)
+        return bool(current)
+
+    def slices(self, handle: Any) -> Iterator[Any]:
+        """Yield the handles of the GPU's MIG slices, up to the first that is not there."""
+        try:
+            for index in range(self._ask(self._nvml.nvmlDeviceGetMaxMigDeviceCount, handle)):
+                yield self._ask(self._nvml.nvmlDeviceGetMigDeviceHandleByIndex, handle, index)
+        except errors.NoSuchThing:
+            return
+
     def memory(self, handle: Any) -> Values:
-        """Return used and total bytes; the v2 form, whose `used` leaves out what the driver reserves."""
-        memory = self._newest(self._memory, handle)
+        """Return used and total bytes; the v2 form, whose `used` leaves out what the driver reserves.
+
+        Raises UnifiedMemory where the driver does not support the question or names no total.
+        """
+        try:
+            memory = self._newest(self._memory, handle)
+        except errors.NotSupported as missing:
+            raise UnifiedMemory from missing
         used, total = int(memory.used), int(memory.total)
         if total == 0:
-            raise FieldMissing("this GPU shares the host's memory and names no total", permanent=True)
+            raise UnifiedMemory
         if used > total:
             raise FieldMissing(f"the driver's numbers are impossible: {used} of {total} bytes used")
         return {"mem_used_bytes": used, "mem_total_bytes": total}
@@ -143,7 +160,7 @@ class NvmlCalls:
         for form in forms[:-1]:
             try:
                 answer = self._ask_form(form, handle)
-            except _TooOld:
+            except errors.TooOld:
                 continue
             self._working[forms] = form
             return answer
@@ -155,7 +172,7 @@ class NvmlCalls:
         name, arguments = form
         function = getattr(self._nvml, name, None)
         if function is None:
-            raise _TooOld(f"these bindings have no {name}")
+            raise errors.TooOld(f"these bindings have no {name}")
         return self._ask(function, handle, *arguments)
 
     def _ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -164,31 +181,9 @@ class NvmlCalls:
         except UnicodeDecodeError as error:
             return error.object.decode("utf-8", "replace")
         except self._errors as error:
-            raise _translated(error) from error
+            raise errors.about_device(error) from error
 
 
 def _process(row: Any) -> GpuProcess:
     size = row.usedGpuMemory
     return GpuProcess(int(row.pid), None if size is None else int(size))
-
-
-def _code(error: Exception) -> int | None:
-    """Return NVML's code; the bindings' mismatch error has none and means a missing function."""
-    return getattr(error, "value", failures.FUNCTION_NOT_FOUND)
-
-
-def _words(error: Exception) -> str:
-    try:
-        return str(error)
-    except UnicodeDecodeError:
-        return f"NVML error {_code(error)}"
-
-
-def _translated(error: Exception) -> FieldMissing | DeviceLost:
-    code = _code(error)
-    if code in failures.GONE:
-        return DeviceLost(failures.device_reason(code, _words(error)))
-    reason = failures.field_reason(code, _words(error))
-    if code in failures.OLDER_CALL:
-        return _TooOld(reason)
-    return FieldMissing(reason, permanent=code in failures.PERMANENT)

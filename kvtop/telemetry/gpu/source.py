@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from kvtop.model.failure import Failure, KvtopError
 from kvtop.model.reading import GpuDevice
 
 Values = Mapping[str, float]
-"""Readings by field name of `GpuReading`, in that field's unit."""
+"""Readings by field name of `GpuReading`, in that field's unit, and `AGE` where they are older."""
+
+AGE = "age_s"
+"""Key of the age of an answer that was taken before the question, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +59,21 @@ class FieldMissing(Exception):  # noqa: N818 - as above
         """Whether this card or driver will not answer it later either."""
 
 
+class UnifiedMemory(FieldMissing):
+    """The GPU shares the host's memory and tells neither a total nor what is used of it."""
+
+    def __init__(self) -> None:
+        super().__init__("unified: this GPU shares the host's memory and has no total", permanent=True)
+
+
 class DeviceLost(Exception):  # noqa: N818 - as above
     """A GPU answers nothing any more. The message is the reason, in words."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, failure: Failure | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.failure = failure
+        """What broke, where it is the source itself and not one GPU."""
 
 
 class GpuSource(Protocol):
@@ -69,10 +81,10 @@ class GpuSource(Protocol):
 
     @property
     def name(self) -> str:
-        """`nvml` or `simulated`."""
+        """`nvml`, `nvidia-smi`, `simulated` or `none`; settled by `open`."""
 
     def open(self) -> tuple[GpuDevice, ...]:
-        """Connect and identify the GPUs. Raises GpuUnavailable."""
+        """Connect and identify the GPUs. Raises GpuUnavailable; may then be called again."""
 
     def refresh(self) -> None:
         """Mark the start of a tick, for sources that fetch all GPUs at once. Raises nothing."""
@@ -90,6 +102,23 @@ class GpuSource(Protocol):
         """Let go of the driver. Never called while another call is inside. Raises nothing."""
 
 
+@runtime_checkable
+class ChangingSource(GpuSource, Protocol):
+    """A source whose GPUs may become more, or turn into MIG slices, while it is open."""
+
+    def list_again(self) -> tuple[GpuDevice, ...] | None:
+        """Return the GPUs there are now, lost ones included, None for no change. Raises nothing."""
+
+
+@runtime_checkable
+class SubstituteSource(GpuSource, Protocol):
+    """A source that may have to read through something worse than it should."""
+
+    @property
+    def note(self) -> Failure | None:
+        """What is read instead and why; None when all is as it should be."""
+
+
 def select_devices(devices: Sequence[GpuDevice], wanted: Sequence[str]) -> tuple[GpuDevice, ...]:
     """Return the devices that `wanted` names by index or by UUID prefix; all of them when it is empty.
 
@@ -101,6 +130,11 @@ def select_devices(devices: Sequence[GpuDevice], wanted: Sequence[str]) -> tuple
         raise GpuUnavailable(
             Failure.of("no_such_gpu", f"There is no GPU {unknown[0]!r}.", f"GPUs here: {there or 'none'}.")
         )
+    return wanted_devices(devices, wanted)
+
+
+def wanted_devices(devices: Sequence[GpuDevice], wanted: Sequence[str]) -> tuple[GpuDevice, ...]:
+    """Return the devices that `wanted` names, all of them when it is empty."""
     if not wanted:
         return tuple(devices)
     return tuple(device for device in devices if any(_fits(device, name) for name in wanted))
