@@ -1,4 +1,4 @@
-"""How fast the request log opens, scrolls and filters a file of many requests, and what it keeps keys waiting.
+"""How fast the request log opens, scrolls and filters a file of many requests, and how long keys wait.
 
     python benchmarks/request_log.py [--rows 100000] [--keys 40] [--size 120x40]
 
@@ -21,12 +21,11 @@ from pathlib import Path
 
 from textual import events
 from textual.app import App, ComposeResult
-from textual.theme import BUILTIN_THEMES
 
 from kvtop.model.failure import Failure
 from kvtop.model.record import RequestRecord
 from kvtop.ui.drawing.glyphs import Glyphs
-from kvtop.ui.theme_reader import with_roles
+from kvtop.ui.theme_files import load_themes
 from kvtop.ui.widgets.request_log import RequestLog
 
 LENGTHS = (4096, 16384, 32768, 65536, 131072)
@@ -39,7 +38,9 @@ class LogApp(App[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.register_theme(with_roles(BUILTIN_THEMES["textual-dark"]))
+        theme, _ = load_themes({}).choose(None)
+        self.register_theme(theme)
+        self.theme = theme.name
         self.log_widget = RequestLog(Glyphs())
 
     def compose(self) -> ComposeResult:
@@ -116,12 +117,13 @@ async def press(app: LogApp, key: str) -> float:
 
 
 async def press_while(app: LogApp, going_on: Callable[[], bool], most: int) -> dict[str, object]:
-    """Page up and down while something goes on."""
+    """Page up while something goes on, and from the oldest row to the newest."""
     lags: list[float] = []
     watch = asyncio.ensure_future(watch_lag(lags))
-    waits = []
-    while len(waits) < most and (going_on() or not waits):
-        waits.append(await press(app, ("pageup", "up", "pageup", "pagedown")[len(waits) % 4]))
+    waits: list[float] = []
+    table = app.log_widget.table
+    while len(waits) < most and (going_on() or not waits) and len(table.view) > 1:
+        waits.append(await press(app, "pageup" if table.place.cursor else "end"))
     watch.cancel()
     return {"keys": len(waits), "key_ms": spread(waits), "lag_ms": spread(lags)}
 
@@ -161,11 +163,12 @@ async def open_file(app: LogApp, path: Path, keys: int) -> dict[str, object]:
 
 async def run_filter(app: LogApp, text: str, keys: int) -> dict[str, object]:
     log = app.log_widget
+    before = log.table.view
     start = time.perf_counter()
     log.filter(text)
-    await until(lambda: log.position.is_filtered and (log.position.shown > 0 or not log.is_searching))
+    await until(lambda: log.table.view is not before and (len(log.table.view) > 0 or not log.is_searching))
     first = time.perf_counter() - start
-    meanwhile = await press_while(app, lambda: log.is_searching, keys) if log.position.shown else None
+    meanwhile = await press_while(app, lambda: log.is_searching, keys) if len(log.table.view) else None
     await until(lambda: not log.is_searching)
     all_found = time.perf_counter() - start
     found = len(log.table.view)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from kvtop.analysis import tables
 from kvtop.cli.narration import narrate
 from kvtop.cli.streams import say
 from kvtop.model.failure import KvtopError
@@ -19,6 +20,8 @@ def run_in_front(assignment: Assignment, folder: RunFolder, *, skip_events: int 
 
     The first `skip_events` events belong to earlier sessions and are not told again.
     """
+    if assignment.path == "local":
+        tables.load()
     follower = threading.Thread(target=_tell, args=(folder, skip_events), name="kvtop-narration", daemon=True)
     result = run(assignment, folder, on_locked=follower.start)
     if follower.is_alive():

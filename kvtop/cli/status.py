@@ -53,7 +53,9 @@ def _document(reading: Reading, source: str) -> dict[str, Any]:
         "gpu_source": source,
         "gpus": [_gpu_json(gpu) for gpu in reading.gpus],
         "processes": [_process_json(process) for process in reading.processes],
+        "host_available_bytes": reading.host_available_bytes,
         "failures": [failure.to_json() for failure in reading.failures],
+        "notes": [note.to_json() for note in reading.notes],
     }
 
 
@@ -64,6 +66,8 @@ def _gpu_json(gpu: GpuReading) -> dict[str, Any]:
         "uuid": gpu.device.uuid,
         "name": gpu.device.name,
         "bus_id": gpu.device.bus_id,
+        "parent_uuid": gpu.device.parent_uuid,
+        "slice_index": gpu.device.slice_index,
         "mem_used_bytes": gpu.mem_used_bytes,
         "mem_total_bytes": gpu.mem_total_bytes,
         "util_pct": gpu.util_pct,
@@ -72,6 +76,8 @@ def _gpu_json(gpu: GpuReading) -> dict[str, Any]:
         "temp_c": gpu.temp_c,
         "sm_clock_mhz": gpu.sm_clock_mhz,
         "throttle_reasons": gpu.throttle_reasons,
+        "unified": gpu.unified,
+        "lost_ts": gpu.lost_ts,
         "faults": dict(gpu.faults),
         "source": gpu.source,
     }
@@ -91,7 +97,7 @@ def _process_json(process: ProcessReading) -> dict[str, Any]:
 
 def _text(reading: Reading) -> str:
     lines: list[str] = []
-    for failure in reading.failures:
+    for failure in (*reading.failures, *reading.notes):
         lines.append(failure.text)
         if failure.hint:
             lines.append(f"  {failure.hint}")
@@ -103,7 +109,8 @@ def _text(reading: Reading) -> str:
 
 def _gpu_lines(gpu: GpuReading) -> list[str]:
     mark = "  SIMULATED" if gpu.source == "simulated" else ""
-    memory = f"{format_bytes(gpu.mem_used_bytes)} of {format_bytes(gpu.mem_total_bytes)}"
+    total = "unified memory" if gpu.unified else f"of {format_bytes(gpu.mem_total_bytes)}"
+    memory = f"{format_bytes(gpu.mem_used_bytes)} {total}"
     load = f"load {_number(gpu.util_pct, '%')}  {_number(gpu.power_w, 'W')}  {_number(gpu.temp_c, '°C')}"
     head = f"GPU {gpu.device.index}  {gpu.device.name}  {memory}  {load}{mark}"
     return [head, *(f"       {field}: {reason}" for field, reason in gpu.faults.items())]

@@ -47,7 +47,7 @@ class GpuReading:
     late_s: float = 0.0
     """How late the reading was taken against its deadline, in seconds."""
     ages_s: Mapping[str, float] = field(default_factory=lambda: NO_AGES)
-    """Age of each field that is older than this reading, in seconds, by field name."""
+    """Age of each field that was not read just now, in seconds, by field name."""
     faults: Mapping[str, str] = field(default_factory=lambda: NO_FAULTS)
     """Why a field is None, in words, by field name; `device` when the whole GPU is lost."""
     source: str = "nvml"

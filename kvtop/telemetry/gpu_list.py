@@ -23,13 +23,15 @@ class GpuList:
         self.retry_at: float | None = None
         """When to open the source again, in monotonic seconds; None when it is open."""
         self._source = source
+        self._substitute = source if isinstance(source, SubstituteSource) else None
+        self._changing = source if isinstance(source, ChangingSource) else None
         self._pause_s = FIRST_RETRY_S / 2
         self._list_at = 0.0
 
     @property
     def note(self) -> Failure | None:
         """What the source reads instead of what it should."""
-        return self._source.note if isinstance(self._source, SubstituteSource) else None
+        return self._substitute.note if self._substitute else None
 
     def open(self, now: float) -> None:
         """Open the source; when that fails, `failure` says why."""
@@ -47,10 +49,10 @@ class GpuList:
 
     def look_again(self, now: float) -> None:
         """Take in GPUs and slices that have come and let go of slices that are no more, if it is time."""
-        if self.retry_at is not None or now < self._list_at or not isinstance(self._source, ChangingSource):
+        if self.retry_at is not None or now < self._list_at or self._changing is None:
             return
         self._list_at = now + LIST_EVERY_S
-        devices = self._source.list_again()
+        devices = self._changing.list_again()
         if devices is not None:
             self._follow(devices)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -58,8 +59,25 @@ def stop_while_hanging(*, fifo: str, release: bool, retry: bool = False) -> Any:
     return {"status": status, "stopped": stopped, "samples": len(samples), "after": sampler.status()}
 
 
+def hang_on_demand(*, control: str, trace: str) -> Any:
+    """Hang while the control file says so, then go on."""
+    clock = ManualClock(3)
+    samples: list[Sample] = []
+    sampler = Sampler(open_source(), samples.append, clock=clock)
+    sampler.start()
+    while "nvmlDeviceGetMemoryInfo_v2 1" not in Path(trace).read_text():
+        time.sleep(0.002)
+    clock.now += 60.0
+    hanging = sampler.status()
+    Path(control).unlink()
+    assert clock.done.wait(PATIENCE_S)
+    status = sampler.status()
+    return {"hanging": hanging, "status": status, "stopped": sampler.stop(PATIENCE_S), "samples": samples}
+
+
 SCENARIOS: dict[str, Callable[..., Any]] = {
-    scenario.__name__: scenario for scenario in (once, sample, sample_with_change, stop_while_hanging)
+    scenario.__name__: scenario
+    for scenario in (once, sample, sample_with_change, stop_while_hanging, hang_on_demand)
 }
 
 

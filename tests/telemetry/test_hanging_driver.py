@@ -46,6 +46,22 @@ def test_nvml_is_shut_down_when_the_call_returns_after_all(fake_nvml: FakeNvml) 
     assert outcome.result["samples"] == 3
 
 
+def test_hang_on_demand_and_on(fake_nvml: FakeNvml) -> None:
+    control = fake_nvml.folder / "control"
+    control.write_text("hang nvmlDeviceGetMemoryInfo_v2 1\n")
+    outcome = fake_nvml.run(
+        "hang_on_demand",
+        f"gpus 2\ncontrol {control}\n",
+        control=str(control),
+        trace=str(fake_nvml.folder / "trace"),
+    )
+    assert outcome.result["hanging"]["state"] == "hanging"
+    assert outcome.result["hanging"]["age_s"] >= 60.0
+    assert (outcome.result["status"]["state"], outcome.result["stopped"]) == ("running", True)
+    assert len(outcome.result["samples"]) == 3
+    assert outcome.calls[-1].function == "nvmlShutdown"
+
+
 def test_single_reading_gives_up_on_a_hanging_driver(fake_nvml: FakeNvml) -> None:
     fifo = fake_nvml.fifo()
     outcome = fake_nvml.run("once", f"hang nvmlDeviceGetMemoryInfo_v2 0 1 {fifo}\n", timeout_s=0.05)

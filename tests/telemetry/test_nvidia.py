@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.telemetry.conftest import FakeNvml, run_scenario
-from tests.telemetry.test_nvidia_smi import FakeSmi, row
+from tests.telemetry.test_nvidia_smi import FakeSmi, eventually, row
 
 
 @pytest.fixture
@@ -46,6 +47,26 @@ def test_nvidia_smi_is_read_where_nvml_cannot_be_loaded(smi_on_path: FakeSmi) ->
     [note] = result["notes"]
     assert note["code"] == "nvidia_smi_instead"
     assert "libnvidia-ml.so.1" in note["text"]
+
+
+def test_what_is_read_instead_is_a_note_and_no_failure(smi_on_path: FakeSmi) -> None:
+    smi_on_path.plays({"print": row(0) + row(1)})
+    result = run_scenario("sample", {"LD_LIBRARY_PATH": "/nonexistent"}, {"ticks": 3})
+    if not smi_on_path.starts:
+        pytest.skip("this machine has a real NVIDIA driver")
+    status = result["status"]
+    assert (status["state"], status["failures"]) == ("running", [])
+    assert [note["code"] for note in status["notes"]] == ["nvidia_smi_instead"]
+
+
+def test_silent_nvidia_smi_does_not_outlive_a_single_reading(smi_on_path: FakeSmi) -> None:
+    smi_on_path.plays()
+    result = run_scenario("once", {"LD_LIBRARY_PATH": "/nonexistent"}, {"timeout_s": 2.0})
+    if not smi_on_path.starts:
+        pytest.skip("this machine has a real NVIDIA driver")
+    assert result["failures"][0]["code"] == "driver_hangs"
+    pid = smi_on_path.starts[0]["pid"]
+    eventually(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
 
 
 def test_both_reasons_are_told_where_neither_works(smi_on_path: FakeSmi) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from kvtop.model.reading import GpuDevice
 from kvtop.telemetry.gpu.source import MEMORY, POWER, DeviceLost, FieldMissing, GpuProcess, Query
-from kvtop.telemetry.sampler import Sample, Sampler
+from kvtop.telemetry.sampler import SWITCH_S, Sample, Sampler
 from tests.telemetry.manual_clock import EPOCH_S, PATIENCE_S, ManualClock, sample_for
 from tests.telemetry.scripted_source import ScriptedSource
 
@@ -188,6 +188,14 @@ def test_gpu_lost_in_a_slow_field_loses_all_fields_at_once() -> None:
     [gpu] = samples[0].gpus
     assert gpu.faults == {"device": "gone"}
     assert (gpu.mem_used_bytes, gpu.util_pct, gpu.temp_c) == (None, None, None)
+
+
+def test_busy_threads_give_way_soon_enough() -> None:
+    for before, after in ((0.005, SWITCH_S), (0.0001, 0.0001)):
+        sys.setswitchinterval(before)
+        sample_for(1, ScriptedSource())
+        assert sys.getswitchinterval() == pytest.approx(after, rel=0.05)
+    sys.setswitchinterval(0.005)
 
 
 def test_stop_from_the_receiver_does_not_wait_for_itself() -> None:

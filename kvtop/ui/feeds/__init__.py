@@ -1,0 +1,1 @@
+"""What feeds the app: threads of their own that post messages."""

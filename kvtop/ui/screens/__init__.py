@@ -1,0 +1,1 @@
+"""The cockpit and the dialogs above it."""

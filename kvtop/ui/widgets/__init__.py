@@ -1,0 +1,1 @@
+"""Widgets: plain values in, intents out as messages."""
