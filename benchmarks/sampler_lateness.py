@@ -28,7 +28,7 @@ from bisect import bisect
 from collections.abc import Iterable
 from pathlib import Path
 
-from kvtop.telemetry.clock import Deadlines, Lateness, LatenessLog, SystemClock, summarise
+from kvtop.telemetry.clock import Deadlines, Lateness, LatenessLog, SystemClock
 from kvtop.telemetry.gpu.detect import open_source
 from kvtop.telemetry.sampler import Sample, Sampler
 
@@ -102,7 +102,7 @@ def percentiles(lates: Iterable[float]) -> dict[str, object]:
     log = LatenessLog()
     for late_s in lates:
         log.add(late_s)
-    return in_milliseconds(summarise(*log.snapshot()))
+    return in_milliseconds(log.summary())
 
 
 def in_milliseconds(late: Lateness) -> dict[str, object]:

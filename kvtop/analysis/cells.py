@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kvtop.analysis.numbers import number
 from kvtop.model.plan import ScanCell, ScanPlan
@@ -13,6 +14,7 @@ from kvtop.model.text import clean_text
 
 COLD = "cold"
 REUSED = "reused"
+CONTEXT_CODE = "context_length"
 _CELL = re.compile(r"(\d{1,12})/(\w{1,32})/(\d{1,12})")
 
 
@@ -51,7 +53,17 @@ def is_cell(record: RequestRecord) -> bool:
 
 def cell_name(record: RequestRecord) -> str:
     """Return what to call a record's cell, cleaned: its cell, or its id where it has none."""
-    return clean_text(record.cell if isinstance(record.cell, str) and record.cell else record.id, 100)
+    return _cleaned(record.cell if isinstance(record.cell, str) and record.cell else record.id)
+
+
+@lru_cache(maxsize=65_536)
+def _cleaned(name: object) -> str:
+    return clean_text(name, 100)
+
+
+def failure_code(record: RequestRecord) -> str:
+    """Return the code of a record's failure, cleaned; `unknown` where it has none."""
+    return clean_text(getattr(record.failure, "code", None) or "unknown", 40)
 
 
 def place_of(record: RequestRecord) -> tuple[int, str] | None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from kvtop.analysis.bases import Window
 from kvtop.analysis.numbers import number
 
 if TYPE_CHECKING:
@@ -24,18 +27,32 @@ class Lateness:
     """`late_ms`: as the sampler noted it; `gaps`: time between process samples beyond the usual."""
 
 
-def sampler_lateness(gpus: pl.DataFrame, processes: pl.DataFrame) -> Lateness | None:
+def sampler_lateness(
+    gpus: pl.DataFrame, processes: pl.DataFrame, base_windows: Sequence[Window] = ()
+) -> Lateness | None:
     """Return the lateness that the GPU samples noted, else that of the gaps between process samples.
 
-    Takes the tables of `kvtop.analysis.tables`. None for fewer than 20 samples.
+    Takes the tables of `kvtop.analysis.tables`. None for fewer than 20 samples. Between two of
+    `base_windows`, one for each session, nobody sampled: the widest gap there is not the sampler's.
     """
     noted = gpus["late_ms"].drop_nulls()
     if noted.len() >= MIN_SAMPLES:
         return _lateness(noted / 1000, "late_ms")
-    gaps = processes.drop_nulls("rss_bytes")["ts"].unique().sort().diff().drop_nulls()
+    times = processes.drop_nulls("rss_bytes")["ts"].unique().sort()
+    gaps = _within_sessions(times, sorted(base_windows))
     if gaps.len() >= MIN_SAMPLES:
         return _lateness(gaps - gaps.median(), "gaps")
     return None
+
+
+def _within_sessions(times: pl.Series, base_windows: Sequence[Window]) -> pl.Series:
+    gaps = times.diff()
+    for (_, last_end), (next_start, _) in pairwise(base_windows):
+        first, behind = (int(times.search_sorted(ts, side="right")) for ts in (last_end, next_start))
+        widest = gaps.slice(first, behind - first).arg_max() if behind > first else None
+        if widest is not None:
+            gaps[first + widest] = None
+    return gaps.drop_nulls()
 
 
 def _lateness(late_s: pl.Series, origin: str) -> Lateness:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from kvtop.analysis.cells import ScanPoint
+from kvtop.analysis.cells import CONTEXT_CODE, ScanPoint, failure_code
 from kvtop.analysis.facts import ScanFacts
-from kvtop.analysis.numbers import known_fields, median, number
-from kvtop.analysis.request_findings import CONTEXT_CODE, failure_code
+from kvtop.analysis.numbers import known_fields, median, number, numbers
 from kvtop.model.finding import Finding
 
 OFF_SHARE = 0.01
@@ -65,18 +64,37 @@ def _length_off_target(facts: ScanFacts) -> Iterator[Finding]:
 
 def _over_context(facts: ScanFacts) -> Iterator[Finding]:
     refused = [
-        (point, record)
+        (point.target_tokens, record.failure)
         for point in facts.points
         for record in point.failed
         if failure_code(record) == CONTEXT_CODE
     ]
-    if not refused:
+    if not refused and not facts.over_context:
         return
-    lengths = sorted({point.target_tokens for point, _ in refused})
-    limits = known_fields([record.failure for _, record in refused], "limit_tokens")
-    limit = min(limits, default=None)
+    asked = sorted({length for length, _ in refused})
+    unsent = sorted(set(facts.over_context).difference(asked))
+    told = known_fields([failure for _, failure in refused], "limit_tokens")
+    limit = min([*told, *numbers(facts.over_context.values())], default=None)
+    text = _unfit(asked, unsent, limit)
+    hint = (
+        "Start the server with a larger context and start a new scan, or scan lengths below the limit; "
+        "a resume does not send these."
+    )
+    evidence = {"lengths": sorted({*asked, *unsent}), "limit_tokens": number(limit), "not_sent": unsent}
+    yield Finding("over_context", "warning", text, hint, evidence)
+
+
+def _unfit(asked: Sequence[int], unsent: Sequence[int], limit: float | None) -> str:
+    context = "the context" if limit is None else f"the context of {limit:,.0f} tokens"
     named = "which names no limit" if limit is None else f"whose limit is {limit:,.0f} tokens"
-    listed = ", ".join(f"{length:,}" for length in lengths)
-    text = f"Prompts of {listed} tokens were refused by the server, {named}: the curve ends before them."
-    hint = "Scan lengths below the limit, or start the engine with a longer context."
-    yield Finding("over_context", "warning", text, hint, {"lengths": lengths, "limit_tokens": number(limit)})
+    if not asked:
+        return f"Prompts of {_listed(unsent)} tokens do not fit {context} and were not sent."
+    more = f" {_listed(unsent)} tokens were not sent." if unsent else ""
+    return (
+        f"Prompts of {_listed(asked)} tokens were refused by the server, {named}: the curve ends before them."
+        f"{more}"
+    )
+
+
+def _listed(lengths: Sequence[int]) -> str:
+    return ", ".join(f"{length:,}" for length in lengths)

@@ -1,18 +1,30 @@
-"""Whose memory a length scan watched, from which base, and what each request held of it."""
+"""Whose memory a length scan watched, from which bases, and what each request held of it."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from kvtop.analysis.bases import (
+    Base,
+    Window,
+    base_of,
+    idle_samples,
+    pids_around,
+    read_bases,
+    window_before,
+)
 from kvtop.analysis.cells import ScanPoint, cell_name, in_time_order
-from kvtop.analysis.numbers import median, number, spread
-from kvtop.analysis.plateau import Plateau, Window, others_moved, read_plateau
+from kvtop.analysis.numbers import number
+from kvtop.analysis.plateau import Plateau, decode_window, others_moved, read_plateau
 from kvtop.analysis.traces import (
+    EngineSeen,
     Trace,
     device_traces,
     engine_gpus,
+    engine_seen,
     engine_trace,
     gpu_memory_is_held,
     others_traces,
@@ -23,8 +35,8 @@ from kvtop.model.text import clean_text
 if TYPE_CHECKING:
     import polars as pl
 
-_FALLBACK_BASE_S = 5.0
-_MIN_IDLE_SAMPLES = 2
+_LOOK_AFTER_S = 5.0
+"""How long after a request what it left in memory is looked for; the next session may be hours later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +50,37 @@ class Place:
     traces: tuple[Trace, ...]
     others: tuple[Trace, ...] = ()
     """GPU memory of other processes there; empty on the host and where the engine was not found on a GPU."""
+    seen: EngineSeen = field(default_factory=EngineSeen)
+    """Which processes were the engine's when."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """One place during the scan: base, idle noise, the plateau of each measured request."""
+    """One place during the scan: its bases, the plateau of each measured request."""
 
     place: Place
-    base_bytes: float | None
-    noise_bytes: float | None
+    bases: tuple[Base, ...]
+    """In time order, one for each session in which idle memory was read."""
     plateaus: tuple[Plateau, ...]
     """In sending order."""
     lows: tuple[tuple[str, float], ...] = ()
     """Measured cells, and the least memory in bytes between their end and the next request's first token."""
 
-    def rise_of(self, cell: str) -> float | None:
-        """Return plateau minus base of a cell in bytes, None where it was not read."""
-        found = [p.bytes for p in self.plateaus if p.cell == cell and p.bytes is not None]
-        return found[-1] - self.base_bytes if found and self.base_bytes is not None else None
+    @property
+    def base(self) -> Base | None:
+        """The base of the newest request that has one."""
+        used = [plateau.base for plateau in self.plateaus if plateau.base is not None]
+        return used[-1] if used else next(iter(self.bases[-1:]), None)
+
+    @property
+    def base_bytes(self) -> float | None:
+        """Idle memory before the newest requests."""
+        return None if self.base is None else self.base.bytes
+
+    @property
+    def noise_bytes(self) -> float | None:
+        """What idle memory does by itself, at its worst."""
+        return max((base.noise_bytes for base in self.bases), default=None)
 
 
 def find_places(gpus: pl.DataFrame, processes: pl.DataFrame, *, simulated: bool) -> tuple[Place, ...]:
@@ -66,54 +91,74 @@ def find_places(gpus: pl.DataFrame, processes: pl.DataFrame, *, simulated: bool)
     The GPUs that the engine is on; without GPUs its process. Where a host has GPUs and the engine was not
     found on one (a container hides it, or it runs on the CPU), all GPUs together and its process.
     """
-    devices = device_traces(gpus)
     on_gpus = engine_gpus(processes)
-    held = {uuid: trace for uuid, trace in devices.items() if uuid in on_gpus}
+    held = device_traces(gpus, on_gpus) if on_gpus else {}
+    devices = held or device_traces(gpus)
     rss = engine_trace(processes)
     places = []
     if devices and (held or rss is None or gpu_memory_is_held(processes)):
-        chosen = held or devices
-        others = others_traces(processes, chosen) if held else ()
-        places.append(Place("device", _device_name(list(chosen)), tuple(chosen.values()), others))
+        others = others_traces(processes, held)
+        places.append(Place("device", _device_name(list(devices)), tuple(devices.values()), others))
     if rss is not None and not held:
         places.append(Place("process", "memory of the engine's process", (rss,)))
-    return tuple(_origin(place, simulated=simulated) for place in places)
+    seen = engine_seen(processes)
+    return tuple(_origin(replace(place, seen=seen), simulated=simulated) for place in places)
 
 
 def watch(
     place: Place,
     points: Iterable[ScanPoint],
     requests: Sequence[RequestRecord],
-    base_window: Window | None,
+    base_windows: Iterable[Window],
 ) -> Watched:
-    """Read base, noise and plateaus of one place. Bytes; the base is the median before the first request."""
+    """Read bases and plateaus of one place.
+
+    Each request counts from the newest base of its engine process. Where none of `base_windows` with
+    samples lies before the first request, the idle time before that is one more.
+    """
     records = in_time_order(points)
-    given = base_window if base_window and _in_order(base_window) else None
-    base, noise = _base(place.traces, [given, _window_before(records, requests)])
-    plateaus = tuple(_read(record, place, base, given) for record in records)
-    return Watched(place, base, noise, plateaus, tuple(_lows(place.traces, records, requests)))
+    bases = read_bases(place.traces, place.seen, base_windows)
+    sent_first = number(records[0].ts) if records else None
+    if sent_first is not None and not any(base.window[1] <= sent_first for base in bases):
+        before = window_before(records[0], requests)
+        windows = [base.window for base in bases] + ([before] if before else [])
+        bases = read_bases(place.traces, place.seen, windows)
+    plateaus = tuple(_read(record, place, bases) for record in records)
+    return Watched(place, bases, plateaus, tuple(_lows(place.traces, records, requests)))
+
+
+def from_first_bases(watched: Watched) -> Watched:
+    """Count from the first base of each engine process: what an allocator keeps is in the later ones."""
+    first = {base.life: base for base in reversed(watched.bases)}
+    plateaus = (replace(p, base=first[p.base.life]) if p.base else p for p in watched.plateaus)
+    return replace(watched, plateaus=tuple(plateaus))
 
 
 def void_shadowed(watched: Watched, requests: Sequence[RequestRecord]) -> Watched:
-    """Void the plateaus that stand on memory kept from an earlier, longer request.
+    """Void the plateaus that stand on memory kept from an earlier, longer request of the same process.
 
     Only for an allocator that gives nothing back, and only when lengths do not ascend.
     """
     longest_before: dict[str, float] = {}
-    longest = 0.0
+    longest: dict[int, float] = {}
     own: dict[str, float] = {}
     for record in sorted(requests, key=lambda r: number(r.ts) or 0.0):
-        name = cell_name(record)
-        longest_before[name] = longest
+        name, life = cell_name(record), _life_at(watched.bases, record)
+        longest_before[name] = longest.get(life, 0.0)
         own[name] = number(record.prompt_tokens) or 0.0
-        longest = max(longest, own[name])
+        longest[life] = max(longest.get(life, 0.0), own[name])
     kept = tuple(
-        replace(p, bytes=None, void="shadowed")
-        if p.bytes is not None and own.get(p.cell, 0.0) * 1.02 < longest_before.get(p.cell, 0.0)
+        replace(p, void="shadowed")
+        if p.rise_bytes is not None and own.get(p.cell, 0.0) * 1.02 < longest_before.get(p.cell, 0.0)
         else p
         for p in watched.plateaus
     )
     return replace(watched, plateaus=kept)
+
+
+def _life_at(bases: Iterable[Base], record: RequestRecord) -> int:
+    sent = number(record.ts) or 0.0
+    return max((base.life for base in bases if base.window[1] <= sent), default=0)
 
 
 def _device_name(uuids: Sequence[str]) -> str:
@@ -130,45 +175,16 @@ def _origin(place: Place, *, simulated: bool) -> Place:
     return place
 
 
-def _read(record: RequestRecord, place: Place, base: float | None, base_window: Window | None) -> Plateau:
-    plateau = read_plateau(record, place.traces)
-    if plateau.bytes is None:
+def _read(record: RequestRecord, place: Place, bases: Sequence[Base]) -> Plateau:
+    plateau, window = read_plateau(record, place.traces), decode_window(record)
+    if plateau.void or window is None:
         return plateau
+    base = base_of(bases, number(record.ts), pids_around(place.seen, window))
     if base is None:
-        return replace(plateau, bytes=None, void="no_base")
-    if others_moved(record, place.others, base_window):
-        return replace(plateau, bytes=None, void="others_moved")
-    return plateau
-
-
-def _base(traces: Sequence[Trace], windows: Iterable[Window | None]) -> tuple[float | None, float | None]:
-    for window in windows:
-        idle = _idle(traces, window) if window else []
-        if idle:
-            return sum(median(values) or 0.0 for values in idle), sum(
-                spread(values) or 0.0 for values in idle
-            )
-    return None, None
-
-
-def _idle(traces: Sequence[Trace], window: Window) -> list[list[float]]:
-    """Return the samples of each trace in the window; nothing where one has fewer than two."""
-    idle = [trace.between(*window).values() for trace in traces]
-    return idle if min(map(len, idle), default=0) >= _MIN_IDLE_SAMPLES else []
-
-
-def _in_order(window: Window) -> bool:
-    start, end = number(window[0]), number(window[1])
-    return start is not None and end is not None and start <= end
-
-
-def _window_before(records: Sequence[RequestRecord], requests: Iterable[RequestRecord]) -> Window | None:
-    """Return the idle time before the first measured request, at most 5 s of it."""
-    first = number(records[0].ts) if records else None
-    if first is None:
-        return None
-    ends = [number(r.end_ts) for r in requests if (number(r.ts) or first) < first]
-    return max([first - _FALLBACK_BASE_S, *(end for end in ends if end is not None and end < first)]), first
+        return replace(plateau, void="no_base")
+    if others_moved(record, place.others, base.window):
+        return replace(plateau, base=base, void="others_moved")
+    return replace(plateau, base=base)
 
 
 def _lows(
@@ -180,7 +196,8 @@ def _lows(
         end = number(record.end_ts)
         if end is None:
             continue
-        until = next((ts + ttft for ts, ttft in sent if ts >= end), end + _FALLBACK_BASE_S)
-        idle = _idle(traces, (end, until))
+        following = bisect_left(sent, (end,))
+        ts, ttft = sent[following] if following < len(sent) else (end + _LOOK_AFTER_S, 0.0)
+        idle = idle_samples(traces, (end, ts + ttft if ts - end <= _LOOK_AFTER_S else end + _LOOK_AFTER_S))
         if idle:
             yield cell_name(record), sum(map(min, idle))

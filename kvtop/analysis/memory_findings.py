@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kvtop.analysis.bases import Base, restarts
 from kvtop.analysis.facts import API, ScanFacts
 from kvtop.analysis.plateau import Void
 from kvtop.analysis.verdict import Verdict
+from kvtop.analysis.why import moved_words, why_not_kv
 from kvtop.model.finding import Finding
 from kvtop.model.quantity import format_bytes
 
@@ -24,6 +26,7 @@ def memory_findings(facts: ScanFacts) -> Iterator[Finding]:
         yield _NOT_WATCHED
     else:
         yield from _judged(facts.memory)
+        yield from _restarted(facts.memory)
         yield from _unread(facts.memory, interval_s=facts.plan.interval_s)
 
 
@@ -42,26 +45,32 @@ _NOT_WATCHED = Finding(
 
 
 def _judged(verdict: Verdict) -> Iterator[Finding]:
-    if verdict.flat:
-        yield _pool_taken(verdict)
-    elif verdict.noisy:
-        yield _noisy(verdict)
-    elif verdict.flat is None and verdict.rise_bytes is not None:
-        yield _too_small(verdict)
-    if verdict.keeps and verdict.fit is not None and verdict.fit.rises:
+    judged = {"stayed": _stayed, "small": _moved, "noisy": _noisy, "drifts": _drifts}.get(verdict.kind)
+    if judged is not None:
+        yield judged(verdict)
+    if verdict.keeps and verdict.slope is not None:
         yield _keeps(verdict)
-    if verdict.drifts:
-        yield _drifts(verdict)
 
 
-def _pool_taken(verdict: Verdict) -> Finding:
+def _stayed(verdict: Verdict) -> Finding:
     watched = verdict.watched
     text = (
         f"{_sentence(watched.place.name)} stayed at {format_bytes(watched.base_bytes)}: prompts of up to "
-        f"{verdict.tokens:,.0f} tokens moved it by {format_bytes(verdict.rise_bytes)}. The engine took its "
-        "KV pool at start, so this is not 0 bytes per token: this memory cannot show what a token costs."
+        f"{verdict.tokens:,.0f} tokens did not move it. The engine took its KV pool at start, so this is not "
+        "0 bytes per token: this memory cannot show what a token costs."
     )
     return Finding("pool_taken_at_start", "info", text, COUNTERS, _evidence(verdict))
+
+
+def _moved(verdict: Verdict) -> Finding:
+    """Return what is said of memory that moved, but by too little or too unevenly to be the KV cache."""
+    text = (
+        f"{_sentence(verdict.watched.place.name)} {moved_words(verdict)} with prompts of up to "
+        f"{verdict.tokens:,.0f} tokens, {why_not_kv(verdict)}: not attributed to the KV cache. Most engines "
+        "take their KV pool at start."
+    )
+    more = "" if verdict.lengths > 2 else "Scan at least three lengths, with longer prompts. "
+    return Finding("rise_too_small", "info", text, more + COUNTERS, _evidence(verdict))
 
 
 def _noisy(verdict: Verdict) -> Finding:
@@ -72,15 +81,6 @@ def _noisy(verdict: Verdict) -> Finding:
     )
     hint = "Stop what else uses this memory. " + COUNTERS
     return Finding("memory_noisy", "warning", text, hint, _evidence(verdict))
-
-
-def _too_small(verdict: Verdict) -> Finding:
-    text = (
-        f"Memory rose by {format_bytes(verdict.rise_bytes)} for {verdict.tokens:,.0f} tokens, which an "
-        "engine with a fixed pool may do by itself: whether it grows with the tokens cannot be told yet."
-    )
-    hint = "Scan at least three lengths, with longer prompts."
-    return Finding("rise_too_small", "info", text, hint, _evidence(verdict))
 
 
 def _keeps(verdict: Verdict) -> Finding:
@@ -104,11 +104,7 @@ def _drifts(verdict: Verdict) -> Finding:
 
 
 def _unread(verdict: Verdict, *, interval_s: float) -> Iterator[Finding]:
-    if verdict.watched.base_bytes is None and verdict.watched.plateaus:
-        text = "No idle memory was read before the first request: there is no base to count from."
-        yield Finding(
-            "base_missing", "warning", text, "Let the sampler run for a second before the first request."
-        )
+    yield from _without_base(verdict)
     short = _cells(verdict, "few_samples")
     if short:
         text = (
@@ -132,6 +128,42 @@ def _unread(verdict: Verdict, *, interval_s: float) -> Iterator[Finding]:
         yield Finding("shadowed_by_longer", "info", text, hint, {"cells": shadowed})
 
 
+def _without_base(verdict: Verdict) -> Iterator[Finding]:
+    watched = verdict.watched
+    lost = _cells(verdict, "no_base")
+    hint = "Let the sampler run for a second before the first request."
+    if not watched.bases and watched.plateaus:
+        text = "No idle memory was read before the first request: there is no base to count from."
+        yield Finding("base_missing", "warning", text, hint)
+    elif lost:
+        text = (
+            f"{len(lost)} of {len(watched.plateaus)} requests have no base: the engine's process "
+            "that answered them was not read while idle before, so their memory is unknown."
+        )
+        hint = "The engine was restarted under the scan: start a new one."
+        yield Finding("base_missing", "warning", text, hint, {"cells": lost})
+
+
+def _restarted(verdict: Verdict) -> Iterator[Finding]:
+    changes = list(restarts(verdict.watched.bases))
+    if not changes:
+        return
+    proven = all(before.pids and after.pids and not before.pids & after.pids for before, after in changes)
+    listed = "; ".join(_change(before, after) for before, after in changes)
+    what = "The engine was restarted" if proven else "The engine was restarted or gave memory back"
+    text = f"{what} between sessions ({listed}): the requests of each session count from its own base."
+    hint = "If it runs with other settings now, start a new scan: two engines do not make one line."
+    evidence = {"bases": [base.to_json() for base in verdict.watched.bases]}
+    yield Finding("engine_restarted", "info" if proven else "warning", text, hint, evidence)
+
+
+def _change(before: Base, after: Base) -> str:
+    idle = f"idle memory {format_bytes(before.bytes)} → {format_bytes(after.bytes)}"
+    if before.pids and after.pids and not before.pids & after.pids:
+        return f"pid {min(before.pids)} → {min(after.pids)}, {idle}"
+    return idle
+
+
 def _cells(verdict: Verdict, void: Void) -> list[str]:
     return [plateau.cell for plateau in verdict.watched.plateaus if plateau.void == void]
 
@@ -142,6 +174,7 @@ def _evidence(verdict: Verdict) -> dict[str, float | None]:
         "noise_bytes": verdict.watched.noise_bytes,
         "rise_bytes": verdict.rise_bytes,
         "tokens": verdict.tokens,
+        "r2": verdict.fit.r2 if verdict.fit else None,
     }
 
 

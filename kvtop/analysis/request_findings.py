@@ -5,22 +5,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from kvtop.analysis.cells import REUSED, cell_name, is_cell, missing_cells
+from kvtop.analysis.cells import CONTEXT_CODE, REUSED, cell_name, failure_code, is_cell, missing_cells
 from kvtop.analysis.facts import ScanFacts
 from kvtop.analysis.numbers import known_fields, median, number
+from kvtop.analysis.plateau import decode_window
 from kvtop.model.finding import Finding
 from kvtop.model.plan import ScanCell, ScanPlan
 from kvtop.model.quantity import format_seconds
 from kvtop.model.record import RequestRecord
 from kvtop.model.text import clean_text
 
-CONTEXT_CODE = "context_length"
 FEW_REPEATS = 3
 NOISY_SHARE = 0.5
 NOISY_FLOOR_S = 0.01
 """Repeats this close are equal: below it the network and the client's own scheduling decide."""
 LATE_S = 0.02
 LATE_SHARE = 0.2
+TIMEABLE_S = 0.5
+"""A decode shorter than this is timed by a few events of the stream."""
+_LONGER_ANSWER = (
+    "Answers of a fraction of a second are too short to time: ask for longer ones (--max-tokens 512)."
+)
 _PROMPT_RESERVE = 1.02
 _LONGEST_CHOSEN_ANSWER = 512
 """Answer tokens, where the scan chooses them itself."""
@@ -37,36 +42,37 @@ def request_findings(facts: ScanFacts) -> Iterator[Finding]:
         _budget_reached,
         _few_repeats,
         _noisy_latency,
+        _noisy_decode,
         _sampler_late,
     ):
         yield from check(facts)
-
-
-def failure_code(record: RequestRecord) -> str:
-    """Return the code of a record's failure, cleaned; `unknown` where it has none."""
-    return clean_text(getattr(record.failure, "code", None) or "unknown", 40)
 
 
 def _nothing_measured(facts: ScanFacts) -> Iterator[Finding]:
     if facts.live or facts.measured:
         return
     text = "No request of the plan was measured, so there is no curve."
-    yield Finding(
-        "nothing_measured", "problem", text, "See what the requests failed of, then resume the run."
-    )
+    yield Finding("nothing_measured", "problem", text, _what_to_do(facts))
+
+
+def _what_to_do(facts: ScanFacts) -> str:
+    left = [length for length in facts.plan.lengths if length not in facts.unfit_lengths]
+    if facts.plan.lengths and not left:
+        return "No length fits: start the server with a larger context and start a new scan."
+    return "See what the requests failed of, then resume the run."
 
 
 def _requests_failed(facts: ScanFacts) -> Iterator[Finding]:
     in_cells = [record for point in facts.points for record in point.failed]
     others = [record for record in facts.records if not is_cell(record) and not record.measured]
-    codes = Counter(failure_code(record) for record in [*in_cells, *others])
-    codes.pop(CONTEXT_CODE, None)
+    failed = [record for record in [*in_cells, *others] if failure_code(record) != CONTEXT_CODE]
+    codes = Counter(map(failure_code, failed))
     if not codes:
         return
     listed = ", ".join(f"{count} × {code}" for code, count in codes.most_common())
     counted = "1 request" if codes.total() == 1 else f"{codes.total()} requests"
     text = f"{counted} failed ({listed}): counted, in no median."
-    hints = [str(getattr(record.failure, "hint", "")) for record in [*in_cells, *others]]
+    hints = [str(getattr(record.failure, "hint", "")) for record in failed]
     hint = next((clean_text(hint) for hint in hints if hint), "See `failure` in requests.jsonl of the run.")
     yield Finding("requests_failed", "warning", text, hint, {"codes": dict(codes)})
 
@@ -104,8 +110,8 @@ def _is_early(record: RequestRecord) -> bool:
 
 def _budget_reached(facts: ScanFacts) -> Iterator[Finding]:
     budget = facts.plan.max_total_tokens
-    refused = {p.target_tokens for p in facts.points for r in p.failed if failure_code(r) == CONTEXT_CODE}
-    missing = [cell for cell in missing_cells(facts.plan, facts.points) if cell.target_tokens not in refused]
+    unfit = facts.unfit_lengths
+    missing = [cell for cell in missing_cells(facts.plan, facts.points) if cell.target_tokens not in unfit]
     if facts.live or budget is None or not missing:
         return
     if (facts.spent_tokens or 0) + _most_tokens(missing[0], facts.plan) <= budget:
@@ -135,12 +141,7 @@ def _few_repeats(facts: ScanFacts) -> Iterator[Finding]:
 
 
 def _noisy_latency(facts: ScanFacts) -> Iterator[Finding]:
-    noisy = {}
-    for point in facts.points:
-        times = known_fields(point.measured, "ttft_s")
-        middle = median(times)
-        if middle and max(times) - min(times) > max(NOISY_SHARE * abs(middle), NOISY_FLOOR_S):
-            noisy[point.label] = [min(times), middle, max(times)]
+    noisy = _far_apart(facts, "ttft_s", NOISY_FLOOR_S)
     if not noisy:
         return
     listed = "; ".join(
@@ -149,6 +150,39 @@ def _noisy_latency(facts: ScanFacts) -> Iterator[Finding]:
     text = f"TTFT of repeats differs by more than half of the median ({listed})."
     hint = "Other load on the server or the way there; measure when it is quiet, or with more repeats."
     yield Finding("noisy_latency", "warning", text, hint, {"ttft_min_median_max_s": noisy})
+
+
+def _noisy_decode(facts: ScanFacts) -> Iterator[Finding]:
+    noisy = _far_apart(facts, "decode_tok_s")
+    if not noisy:
+        return
+    listed = "; ".join(f"{label}: {low:,.0f} – {high:,.0f}" for label, (low, _, high) in noisy.items())
+    text = f"Decode speed of repeats differs by more than half of the median (tok/s, {listed})."
+    quick = any(
+        _decode_s(record) < TIMEABLE_S for p in facts.points if p.label in noisy for record in p.measured
+    )
+    hint = (
+        _LONGER_ANSWER
+        if quick
+        else "Other load on the server; measure when it is quiet, or with more repeats."
+    )
+    yield Finding("noisy_decode", "warning", text, hint, {"decode_min_median_max_tok_s": noisy})
+
+
+def _decode_s(record: RequestRecord) -> float:
+    window = decode_window(record)
+    return window[1] - window[0] if window else 0.0
+
+
+def _far_apart(facts: ScanFacts, name: str, floor: float = 0.0) -> dict[str, list[float]]:
+    """Return least, median and most of the points whose repeats differ by more than half of the median."""
+    found = {}
+    for point in facts.points:
+        values = known_fields(point.measured, name)
+        middle = median(values)
+        if middle and max(values) - min(values) > max(NOISY_SHARE * abs(middle), floor):
+            found[point.label] = [min(values), middle, max(values)]
+    return found
 
 
 def _sampler_late(facts: ScanFacts) -> Iterator[Finding]:

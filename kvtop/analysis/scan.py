@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kvtop.analysis.cells import ScanPoint, scan_points
-from kvtop.analysis.facts import API, ScanFacts
+from kvtop.analysis.bases import Window
+from kvtop.analysis.cells import ScanPoint, cell_name, failure_code, scan_points
+from kvtop.analysis.facts import API, NO_LENGTHS, ScanFacts
 from kvtop.analysis.findings import scan_findings
 from kvtop.analysis.lateness import sampler_lateness
 from kvtop.analysis.memory import find_places, watch
 from kvtop.analysis.numbers import known_fields, median, number, whole
-from kvtop.analysis.plateau import Window
-from kvtop.analysis.request_findings import failure_code
+from kvtop.analysis.observed import raw_points, rises_by_cell, rounded
 from kvtop.analysis.tables import gpu_table, process_table
 from kvtop.analysis.verdict import Verdict, judge_places
+from kvtop.analysis.why import reason_of
 from kvtop.model.endpoint import Price
 from kvtop.model.plan import ScanPlan
 from kvtop.model.record import RequestRecord
@@ -30,24 +31,28 @@ def analyse_scan(
     path: str,
     gpu_csv: bytes,
     processes_csv: bytes,
-    base_window: Window | None,
+    base_windows: Sequence[Window],
     price: Price | None,
     simulated: bool,
     state: str,
+    over_context: Mapping[int, int | None] = NO_LENGTHS,
 ) -> dict[str, Any]:
     """Return the document of a length scan, finished or going on. Nothing in the records or tables raises.
 
-    `path` is `local` or `api`, `base_window` the idle time before the first measured request in Unix
-    seconds, `state` a `RunState`. The result is plain JSON without NaN:
+    `path` is `local` or `api`, `state` a `RunState`. `base_windows` are the idle times before the measured
+    requests of each session, in Unix seconds; `over_context` the lengths that were not measured because
+    they do not fit, with the limit in tokens where one is known. The result is plain JSON without NaN:
 
     * `schema`, `run`, `path`, `state`, `simulated`
     * `points`: one per length and prefix, of the plan or met in the records: `target_tokens`, `prefix`,
-      medians over measured repeats (`prompt_tokens`, `ttft_s`, `latency_s`, `decode_tok_s`,
-      `cached_tokens`, `mem_delta_bytes`), `ttft_min_s`, `ttft_max_s`, `kv_bytes` (null: no counter),
-      `mem_origin`, `n`, `failed`, `failures` (codes). Null is unknown.
+      medians over measured repeats (`prompt_tokens`, `ttft_s`, `latency_s`, `decode_tok_s`, `e2e_tok_s`,
+      `cached_tokens`, `mem_delta_bytes`), the least and the most (`ttft_min_s`, `ttft_max_s` and the like),
+      `kv_bytes` (null: no counter), `mem_origin`, `mem_n` (requests that `mem_delta_bytes` rests on), `n`,
+      `failed`, `failures` (codes). Null is unknown.
     * `kv_slope`: `bytes_per_token`, `ci_low`, `ci_high` (95 %), `intercept_bytes`, `r2`, `origin`,
       `theory_bytes_per_token` (null), `n`, `residual_bytes`, `outliers`; or null, and a finding says why
-    * `memory`: `origin`, `base_bytes`, `noise_bytes`, `flat`, `reason`; null where none was watched
+    * `memory`: `origin`, `base_bytes`, `noise_bytes`, `flat`, `reason`, `bases` (one for each session),
+      `points` (what was read at each length, whatever it is judged to be); null where none was watched
     * `spent`: `prompt_tokens`, `completion_tokens` of all requests, `cost` in `currency`
     * `findings`: see `kvtop.analysis.findings`
     """
@@ -58,9 +63,9 @@ def analyse_scan(
         gpus, processes = gpu_table(gpu_csv), process_table(processes_csv)
         places = find_places(gpus, processes, simulated=simulated)
         verdict = judge_places(
-            [watch(place, points, records, base_window) for place in places], points, records
+            [watch(place, points, records, base_windows) for place in places], points, records
         )
-        lateness = sampler_lateness(gpus, processes)
+        lateness = sampler_lateness(gpus, processes, base_windows)
     spent = _spent(records, price)
     facts = ScanFacts(
         plan=plan,
@@ -72,6 +77,7 @@ def analyse_scan(
         memory=verdict,
         lateness=lateness,
         spent_tokens=(spent["prompt_tokens"] or 0) + (spent["completion_tokens"] or 0),
+        over_context=over_context,
     )
     return {
         "schema": SCHEMA,
@@ -79,38 +85,51 @@ def analyse_scan(
         "path": path,
         "state": state,
         "simulated": simulated,
-        "points": [_point(point, verdict) for point in points],
+        "points": _points(points, verdict),
         "kv_slope": _slope(verdict),
-        "memory": _memory(verdict),
+        "memory": _memory(verdict, points),
         "spent": spent,
         "findings": [finding.to_json() for finding in scan_findings(facts)],
     }
 
 
-def _point(point: ScanPoint, verdict: Verdict | None) -> dict[str, Any]:
-    ttft = known_fields(point.measured, "ttft_s")
-    delta = verdict.delta_of(point) if verdict else None
+def _points(points: Sequence[ScanPoint], verdict: Verdict | None) -> list[dict[str, Any]]:
+    rises = rises_by_cell(verdict.watched) if verdict and verdict.usable else {}
+    origin = verdict.watched.place.origin if verdict else None
+    return [_point(point, rises, origin) for point in points]
+
+
+def _point(point: ScanPoint, rises: Mapping[str, float], origin: str | None) -> dict[str, Any]:
+    held = [rises[name] for record in point.measured if (name := cell_name(record)) in rises]
     return {
         "target_tokens": point.target_tokens,
         "prefix": point.prefix,
         "prompt_tokens": whole(_median(point, "prompt_tokens")),
-        "ttft_s": median(ttft),
-        "ttft_min_s": min(ttft, default=None),
-        "ttft_max_s": max(ttft, default=None),
-        "latency_s": _median(point, "latency_s"),
-        "decode_tok_s": _median(point, "decode_tok_s"),
+        **_spread(point, "ttft", "_s"),
+        **_spread(point, "latency", "_s"),
+        **_spread(point, "decode", "_tok_s"),
+        "e2e_tok_s": _median(point, "e2e_tok_s"),
         "cached_tokens": whole(_median(point, "cached_tokens")),
         "kv_bytes": None,
-        "mem_delta_bytes": _rounded(delta),
-        "mem_origin": verdict.watched.place.origin if verdict and delta is not None else None,
+        "mem_delta_bytes": rounded(median(held)),
+        "mem_delta_min_bytes": rounded(min(held, default=None)),
+        "mem_delta_max_bytes": rounded(max(held, default=None)),
+        "mem_origin": origin if held else None,
+        "mem_n": len(held),
         "n": len(point.measured),
         "failed": len(point.failed),
         "failures": sorted({failure_code(record) for record in point.failed}),
     }
 
 
-def _rounded(count: float | None) -> int | None:
-    return None if count is None else round(count)
+def _spread(point: ScanPoint, name: str, unit: str) -> dict[str, float | None]:
+    """Return median, least and most of a field: `ttft_s`, `ttft_min_s`, `ttft_max_s`."""
+    values = known_fields(point.measured, name + unit)
+    return {
+        f"{name}{unit}": median(values),
+        f"{name}_min{unit}": min(values, default=None),
+        f"{name}_max{unit}": max(values, default=None),
+    }
 
 
 def _median(point: ScanPoint, name: str) -> float | None:
@@ -118,21 +137,22 @@ def _median(point: ScanPoint, name: str) -> float | None:
 
 
 def _slope(verdict: Verdict | None) -> dict[str, Any] | None:
-    if verdict is None or verdict.fit is None or not verdict.fit.rises:
-        return None
-    return verdict.fit.to_json(verdict.watched.place.origin)
+    fit = verdict.slope if verdict else None
+    return fit.to_json(verdict.watched.place.origin) if fit and verdict else None
 
 
-def _memory(verdict: Verdict | None) -> dict[str, Any] | None:
+def _memory(verdict: Verdict | None, points: Sequence[ScanPoint]) -> dict[str, Any] | None:
     if verdict is None:
         return None
     watched = verdict.watched
     return {
         "origin": watched.place.origin,
-        "base_bytes": _rounded(watched.base_bytes),
-        "noise_bytes": _rounded(watched.noise_bytes),
+        "base_bytes": rounded(watched.base_bytes),
+        "noise_bytes": rounded(watched.noise_bytes),
         "flat": verdict.flat,
-        "reason": verdict.reason,
+        "reason": reason_of(verdict),
+        "bases": [base.to_json() for base in watched.bases],
+        "points": raw_points(watched, points),
     }
 
 

@@ -16,6 +16,7 @@ _MAD_TO_SD = 1.4826
 _SAME_LENGTH = 0.05
 _OUTLIER_SDS = 4.0
 _OUTLIER_SHARE = 0.02
+_MOST_IN_PAIRS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +71,19 @@ def fit_slope(observations: Sequence[Observation]) -> Fit | None:
 
     The slope is the median slope of all pairs of requests of different lengths, which up to 29 % of
     wild requests do not move. The 95 % interval is Sen's (1968, JASA 63:1379), see `ranks_left_out`;
-    it counts requests, not samples.
+    it counts requests, not samples. Above 400 requests the medians of neighbours of one length stand for
+    them, as pairs grow with the square.
     """
     lengths = _length_groups([o.tokens for o in observations])
-    slopes = _pair_slopes(observations, lengths)
+    thinned = _thinned(observations, lengths)
+    slopes = _pair_slopes(thinned)
     if not slopes:
         return None
     slope = median(slopes)
     intercept = median(o.bytes - slope * o.tokens for o in observations)
     residuals = [o.bytes - slope * o.tokens - intercept for o in observations]
     scatter = _MAD_TO_SD * median(abs(residual) for residual in residuals)
-    low, high = _interval(slopes, Counter(lengths))
+    low, high = _interval(slopes, Counter(length for _, _, length in thinned))
     return Fit(
         bytes_per_token=slope,
         intercept_bytes=intercept,
@@ -92,6 +95,20 @@ def fit_slope(observations: Sequence[Observation]) -> Fit | None:
         lengths=len(set(lengths)),
         outliers=_outliers(observations, residuals, scatter),
     )
+
+
+def _thinned(observations: Sequence[Observation], lengths: Sequence[int]) -> list[tuple[float, float, int]]:
+    """Return tokens, bytes and length of each request, or of groups of requests where they are many."""
+    size = math.ceil(len(observations) / _MOST_IN_PAIRS)
+    groups: dict[int, list[Observation]] = {}
+    for o, length in zip(observations, lengths, strict=True):
+        groups.setdefault(length, []).append(o)
+    return [
+        (median(o.tokens for o in part), median(o.bytes for o in part), length)
+        for length, group in groups.items()
+        for start in range(0, len(group), size)
+        for part in [group[start : start + size]]
+    ]
 
 
 def _length_groups(tokens: Sequence[float]) -> list[int]:
@@ -107,10 +124,10 @@ def _length_groups(tokens: Sequence[float]) -> list[int]:
     return groups
 
 
-def _pair_slopes(observations: Sequence[Observation], lengths: Sequence[int]) -> list[float]:
+def _pair_slopes(thinned: Sequence[tuple[float, float, int]]) -> list[float]:
     return sorted(
-        (b.bytes - a.bytes) / (b.tokens - a.tokens)
-        for (a, length_a), (b, length_b) in combinations(zip(observations, lengths, strict=True), 2)
+        (bytes_b - bytes_a) / (tokens_b - tokens_a)
+        for (tokens_a, bytes_a, length_a), (tokens_b, bytes_b, length_b) in combinations(thinned, 2)
         if length_a != length_b
     )
 

@@ -13,22 +13,20 @@ from kvtop.model.quantity import KIB, format_bytes
 POOR_R2 = 0.9
 _NARROW_KIB = 0.2
 """An interval narrower than this is told with more digits, or both ends would read the same."""
-_REPEAT = "Measure more lengths and repeats, with a longer answer and nothing else on the host."
+_REPEAT = "Measure at least three lengths with 3 repeats, with a longer answer and nothing else on the host."
 
 
 def slope_findings(facts: ScanFacts) -> Iterator[Finding]:
     """Yield the findings of this family."""
     verdict = facts.memory
-    if verdict is None or not verdict.usable or verdict.rise_bytes is None:
+    if verdict is None:
         return
-    fit = verdict.fit
-    if fit is None:
-        if verdict.flat is False and not facts.live:
-            yield _NEEDS_LENGTHS
-    elif fit.rises:
-        yield _slope(fit, verdict)
-    else:
-        yield _unclear(fit)
+    if verdict.kind == "one_length" and not facts.live:
+        yield _NEEDS_LENGTHS
+    elif verdict.slope is not None:
+        yield _slope(verdict.slope, verdict)
+    elif verdict.kind == "unclear" and verdict.fit is not None:
+        yield _off_the_base(verdict.fit, verdict) if verdict.fit.rises else _unclear(verdict.fit)
 
 
 def per_token(fit: Fit) -> str:
@@ -71,4 +69,22 @@ def _unclear(fit: Fit) -> Finding:
         f"Memory rose, but not with the tokens: {per_token(fit)} does not exclude 0, so no slope is given. "
         "A single rise at the first long prompt (workspaces, graphs) looks like this."
     )
-    return Finding("slope_unclear", "warning", text, _REPEAT, {"ci_low": fit.ci_low, "ci_high": fit.ci_high})
+    return Finding("slope_unclear", "warning", text, _REPEAT, _evidence(fit))
+
+
+def _off_the_base(fit: Fit, verdict: Verdict) -> Finding:
+    text = (
+        f"Memory rose by {format_bytes(verdict.rise_bytes)}, but the line through {fit.lengths} lengths "
+        f"misses the base by {format_bytes(fit.intercept_bytes)}: a workspace taken at a long prompt or a "
+        "cache of earlier prompts looks like this, so no slope is given."
+    )
+    return Finding("slope_unclear", "warning", text, _REPEAT, _evidence(fit))
+
+
+def _evidence(fit: Fit) -> dict[str, float | None]:
+    return {
+        "bytes_per_token": fit.bytes_per_token,
+        "ci_low": fit.ci_low,
+        "ci_high": fit.ci_high,
+        "intercept_bytes": fit.intercept_bytes,
+    }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
 
+from kvtop.analysis.numbers import median
 from kvtop.model.quantity import MIB
 
 if TYPE_CHECKING:
@@ -16,45 +19,54 @@ ENGINE = "engine"
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """One memory series: Unix seconds, ascending, and bytes; both without nulls and of one length."""
+    """One memory series: Unix seconds, ascending, and bytes, of one length."""
 
-    ts: pl.Series
-    bytes: pl.Series
+    ts: array[float]
+    bytes: array[float]
     simulated: bool = False
+
+    @classmethod
+    def of(cls, ts: Iterable[float], held: Iterable[float], *, simulated: bool = False) -> Self:
+        """Return the trace of such times and bytes."""
+        return cls(array("d", ts), array("d", held), simulated)
 
     def between(self, start_ts: float, end_ts: float) -> Trace:
         """Return the samples with start <= ts <= end."""
-        first = int(self.ts.search_sorted(start_ts, side="left"))
-        count = max(int(self.ts.search_sorted(end_ts, side="right")) - first, 0)
-        return Trace(self.ts.slice(first, count), self.bytes.slice(first, count), self.simulated)
+        span = slice(bisect_left(self.ts, start_ts), bisect_right(self.ts, end_ts))
+        return Trace(self.ts[span], self.bytes[span], self.simulated)
 
     def median(self) -> float | None:
         """Return the median in bytes, None without samples."""
-        return None if self.bytes.is_empty() else float(self.bytes.median())  # type: ignore[arg-type] # floats
-
-    def values(self) -> list[float]:
-        """Return the bytes as a list."""
-        return [float(value) for value in self.bytes]
-
-    def times(self) -> list[float]:
-        """Return the Unix seconds as a list."""
-        return [float(value) for value in self.ts]
-
-    @property
-    def last_ts(self) -> float | None:
-        """When the last sample was taken."""
-        return float(self.ts[-1]) if self.ts.len() else None
+        return median(self.bytes)
 
     def __len__(self) -> int:
-        return self.ts.len()
+        return len(self.ts)
 
 
-def device_traces(gpus: pl.DataFrame) -> dict[str, Trace]:
-    """Return the used memory of each GPU by UUID; of each index where a GPU has no UUID."""
+@dataclass(frozen=True, slots=True)
+class EngineSeen:
+    """Which processes were the engine's when: Unix seconds, ascending, and pids, of one length."""
+
+    ts: array[float] = field(default_factory=lambda: array("d"))
+    pids: array[int] = field(default_factory=lambda: array("q"))
+
+    def between(self, start_ts: float, end_ts: float) -> frozenset[int]:
+        """Return the pids that were seen with start <= ts <= end."""
+        return frozenset(self.pids[bisect_left(self.ts, start_ts) : bisect_right(self.ts, end_ts)])
+
+
+def device_traces(gpus: pl.DataFrame, uuids: Collection[str] = ()) -> dict[str, Trace]:
+    """Return the used memory of each GPU, or of `uuids` alone, by UUID; by index where a GPU has none."""
     import polars as pl
 
+    if uuids:
+        gpus = gpus.filter(pl.col("uuid").is_in(list(uuids)))
     index = pl.concat_str(pl.lit("gpu "), pl.col("gpu").cast(pl.Int64, strict=False).cast(pl.String))
-    rows = gpus.drop_nulls("mem_used_mib").with_columns(key=pl.coalesce("uuid", index)).drop_nulls("key")
+    rows = (
+        gpus.drop_nulls("mem_used_mib")
+        .with_columns(key=pl.coalesce(pl.col("uuid").cast(pl.String), index))
+        .drop_nulls("key")
+    )
     parts = rows.partition_by("key", as_dict=True)
     return {str(key[0]): _trace(part, pl.col("mem_used_mib") * MIB) for key, part in sorted(parts.items())}
 
@@ -72,6 +84,14 @@ def engine_trace(processes: pl.DataFrame) -> Trace | None:
     once = rows.group_by("ts", "pid").agg(pl.col("rss_bytes").max(), pl.col("source").first())
     total = once.group_by("ts").agg(pl.col("rss_bytes").sum(), pl.col("source").first()).sort("ts")
     return _trace(total, pl.col("rss_bytes"))
+
+
+def engine_seen(processes: pl.DataFrame) -> EngineSeen:
+    """Return when which processes were the engine's."""
+    import polars as pl
+
+    rows = processes.filter(pl.col("kind") == ENGINE).drop_nulls("pid")
+    return EngineSeen(array("d", rows["ts"]), array("q", rows["pid"].cast(pl.Int64)))
 
 
 def engine_gpus(processes: pl.DataFrame) -> frozenset[str]:
@@ -93,7 +113,7 @@ def others_traces(processes: pl.DataFrame, uuids: Collection[str]) -> tuple[Trac
     traces = []
     for uuid in uuids:
         rows = processes.filter(pl.col("uuid") == uuid).group_by("ts").agg(held).sort("ts")
-        traces.append(Trace(rows["ts"], rows["others"]))
+        traces.append(Trace.of(rows["ts"], rows["others"]))
     return tuple(traces)
 
 
@@ -104,4 +124,4 @@ def gpu_memory_is_held(processes: pl.DataFrame) -> bool:
 
 def _trace(rows: pl.DataFrame, value: pl.Expr) -> Trace:
     simulated = bool((rows["source"] == "simulated").any())
-    return Trace(rows["ts"], rows.select(value.alias("bytes"))["bytes"], simulated)
+    return Trace.of(rows["ts"], rows.select(value.alias("bytes"))["bytes"], simulated=simulated)

@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 class Simulator:
-    """The embedded simulator, started when first asked for: after the first paint. It ends with this process."""
+    """The embedded simulator: started when first asked for, after the first paint; ends with this process."""
 
     def __init__(self, engine: EngineKind) -> None:
         self._engine = engine
@@ -76,6 +76,9 @@ def _settings(flags: Mapping[str, Any]) -> tuple[Settings, tuple[Failure, ...]]:
 
 def _flags(options: argparse.Namespace) -> dict[str, object]:
     return {
+        "profile": options.profile,
+        "runs.dir": options.runs_dir,
+        "sampling.interval": options.interval,
         "ui.theme": options.theme,
         "ui.ascii": options.ascii,
         "ui.mouse": options.mouse,

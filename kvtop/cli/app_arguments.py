@@ -11,6 +11,9 @@ from kvtop.ui.terminal_kind import COLOR_CHOICES
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the app alone takes."""
     group = parser.add_argument_group("app (`kvtop` without a command)")
+    group.add_argument("--profile", metavar="NAME", help="the provider or engine to show and to scan")
+    arg.add_runs_dir(group)
+    group.add_argument("--interval", type=arg.duration, metavar="100ms", help="time between GPU readings")
     group.add_argument("--theme", metavar="NAME", help="colours; t in the app shows them all")
     group.add_argument("--color", choices=COLOR_CHOICES, default="auto", help="how many colours to use")
     group.add_argument("--ascii", action="store_true", default=None, help="draw with ASCII characters only")

@@ -7,10 +7,14 @@ import math
 from collections.abc import Callable
 from typing import TypeVar
 
-from kvtop.model.endpoint import DIALECTS, OPENAI_CHAT
+from kvtop.model.endpoint import OPENAI_CHAT
 from kvtop.model.quantity import parse_duration, parse_tokens
+from kvtop.model.text import clean_text
 
 T = TypeVar("T")
+
+MEASURABLE = (OPENAI_CHAT,)
+"""Dialects that a scan can speak."""
 
 
 def tokens(text: str) -> int:
@@ -51,6 +55,11 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
+def sentence(summary: str) -> str:
+    """Return a command's summary as a sentence: a capital first, a full stop last."""
+    return f"{summary[:1].upper()}{summary[1:]}."
+
+
 def add_endpoint(parser: argparse.ArgumentParser) -> None:
     """Add what says where requests go."""
     group = parser.add_argument_group("endpoint")
@@ -60,14 +69,16 @@ def add_endpoint(parser: argparse.ArgumentParser) -> None:
         "--model", metavar="ID", help="model id; may be left out where the server has only one"
     )
     group.add_argument("--key-env", metavar="NAME", help="environment variable that holds the key")
-    group.add_argument("--dialect", choices=DIALECTS, help=f"wire format (default {OPENAI_CHAT})")
+    group.add_argument(
+        "--dialect", choices=MEASURABLE, help=f"wire format; {OPENAI_CHAT} is the one that can be measured"
+    )
     group.add_argument(
         "--pid", type=at_least_one, help="the engine's process, whose memory is read with its children's"
     )
     add_demo(group)
 
 
-def add_runs_dir(parser: argparse.ArgumentParser) -> None:
+def add_runs_dir(parser: argparse._ActionsContainer) -> None:
     """Add where run folders are."""
     parser.add_argument(
         "--runs-dir", metavar="DIR", help="where run folders are (default: see kvtop config show)"
@@ -94,6 +105,8 @@ def add_demo(group: argparse._ArgumentGroup) -> None:
 def _argument(parse: Callable[[str], T], text: str) -> T:
     try:
         return parse(text)
+    except OverflowError:
+        raise argparse.ArgumentTypeError(f"{clean_text(text, 40)!r} is beyond all bounds") from None
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from kvtop.api.client import ApiClient
+from kvtop.cli.engine_process import require_process
 from kvtop.cli.exit_codes import EndpointError
 from kvtop.cli.target import Target, choose_target
 from kvtop.experiments.unusable import UNUSABLE
@@ -33,8 +34,9 @@ class Bench:
 def set_up(options: argparse.Namespace, settings: Settings, environ: Mapping[str, str]) -> Iterator[Bench]:
     """Yield the bench that the options ask for, with a simulator that lives as long as the block.
 
-    Raises KvtopError for a target that is missing, unknown or has no model.
+    Raises KvtopError for a target that is missing, unknown or has no model, or a --pid that is none.
     """
+    require_process(options.pid)
     if options.demo:
         _refuse_endpoint(options)
         with simulated(options.demo_engine) as bench:

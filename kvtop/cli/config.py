@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from kvtop.cli import exit_codes
+from kvtop.cli.arguments import sentence
 from kvtop.cli.streams import say, say_failure, show, show_json
 from kvtop.model.failure import Failure, KvtopError
-from kvtop.model.quantity import format_tokens
+from kvtop.model.quantity import UNKNOWN, format_tokens
 from kvtop.model.text import clean_text
 from kvtop.settings.config import Settings, load_settings
 from kvtop.settings.paths import config_file
@@ -21,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `kvtop config`."""
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     summary = "each setting, its value and where it came from"
-    show_parser = actions.add_parser("show", help=summary, description=summary.capitalize() + ".")
+    show_parser = actions.add_parser("show", help=summary, description=sentence(summary))
     show_parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     show_parser.set_defaults(execute=execute)
 
@@ -98,7 +99,7 @@ def _text(path: Path, settings: Settings) -> str:
 def _written(key: str, value: Any) -> str:
     """Return a value as a person writes it in the file; a dash where there is none."""
     if value is None:
-        return "-"
+        return UNKNOWN
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):

@@ -12,9 +12,10 @@ from kvtop.model.failure import Failure, KvtopError
 def describe(estimate: Estimate) -> str:
     """Return one line: requests, tokens, cost."""
     tokens = f"at most {estimate.prompt_tokens:,} prompt and {estimate.completion_tokens:,} completion tokens"
+    requests = "1 request" if estimate.requests == 1 else f"{estimate.requests:,} requests"
     if estimate.cost is None:
-        return f"{estimate.requests} requests, {tokens}"
-    return f"{estimate.requests} requests, {tokens}, about {estimate.currency} {estimate.cost:,.2f}"
+        return f"{requests}, {tokens}"
+    return f"{requests}, {tokens}, about {estimate.currency} {estimate.cost:,.2f}"
 
 
 def ask_before_spending(estimate: Estimate, *, costs: bool, agreed: bool) -> None:

@@ -18,14 +18,14 @@ from kvtop.settings.config import load_settings
 DEMO_LENGTHS = (4096, 16384, 32768, 65536)
 
 
-def run_demo(engine: str, *, repeats: int = 3) -> int:
-    """Scan the embedded simulator, print table, slope, findings and curves, and return the exit code."""
+def run_demo(engine: str, *, as_json: bool, repeats: int = 3) -> int:
+    """Scan the embedded simulator, print the report or its document, and return the exit code."""
     settings = load_settings(os.environ)
     plan = ScanPlan(lengths=DEMO_LENGTHS, repeats=repeats, seed=secrets.randbits(32))
     say(f"A length scan on the embedded simulator ({engine} engine). Every number is SIMULATED.")
     with simulated(engine) as bench:
         folder = create_run_folder(settings.runs.dir, "scan", bench.target.endpoint.model, time.time())
         result = run_in_front(assign(plan, bench), folder)
-    code = end_run(result, as_json=False)
+    code = end_run(result, as_json=as_json)
     say("On your own engine: kvtop scan --base-url http://127.0.0.1:8000")
     return code

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
+from kvtop.cli.before_sending import refuse_too_many_cells
 from kvtop.model.endpoint import Price
 from kvtop.model.failure import Failure, KvtopError
 from kvtop.model.plan import Prefix, ScanPlan
@@ -13,7 +14,10 @@ from kvtop.runs.manifest import Manifest
 
 
 def kept_plan(folder: RunFolder, manifest: Manifest) -> ScanPlan:
-    """Return the plan of a scan. Raises KvtopError `unreadable_run` when it is no plan of a scan."""
+    """Return the plan of a scan.
+
+    Raises KvtopError `unreadable_run` when it is no plan of a scan, `too_many_requests` for too large a one.
+    """
     if manifest.kind != "scan":
         text = f"{folder.id} is a {manifest.kind} run; this kvtop knows scans."
         raise KvtopError(Failure.of("other_kind", text, "Update kvtop."))
@@ -22,7 +26,9 @@ def kept_plan(folder: RunFolder, manifest: Manifest) -> ScanPlan:
     if wrong:
         text = f"run.toml of {folder.id}: `plan.{wrong[0]}` has a value that no plan has."
         raise KvtopError(Failure.of("unreadable_run", text, "Its other files may still be readable."))
-    return ScanPlan.from_json(kept)
+    plan = ScanPlan.from_json(kept)
+    refuse_too_many_cells(plan)
+    return plan
 
 
 def kept_price(manifest: Manifest) -> Price | None:

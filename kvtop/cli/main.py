@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import NoReturn
 
 import kvtop
 from kvtop.cli import exit_codes
+from kvtop.cli.arguments import sentence
 from kvtop.cli.exit_codes import EndpointError
-from kvtop.cli.streams import finish_streams, is_tty, keep_descriptors_open, say, say_failure
-from kvtop.model.failure import KvtopError
-from kvtop.model.text import clean_text
+from kvtop.cli.parser import Parser
+from kvtop.cli.streams import (
+    finish_streams,
+    is_tty,
+    keep_descriptors_open,
+    say,
+    say_failure,
+    say_warning,
+    use_ascii,
+)
+from kvtop.model.failure import Failure, KvtopError
+from kvtop.settings.charset import speaks_utf8
+from kvtop.settings.config import load_settings, settings_without_file
+from kvtop.settings.variables import unknown_variables
 
 COMMANDS = {
     "status": "one reading of the GPUs and the engine's process, and leave",
@@ -26,16 +38,6 @@ COMMANDS = {
 Execute = Callable[[argparse.Namespace], int]
 
 
-class Parser(argparse.ArgumentParser):
-    """argparse that fails in kvtop's own words and exit code."""
-
-    def error(self, message: str) -> NoReturn:
-        """Print the message, where the help is, and leave with `WRONG_USE`."""
-        say(f"kvtop: {clean_text(message)}")
-        say(f"  Try '{self.prog} --help'.")
-        raise SystemExit(exit_codes.WRONG_USE)
-
-
 def run_command_line(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code. Never raises for wrong input or a stopped run."""
     keep_descriptors_open()
@@ -46,8 +48,11 @@ def run_command_line(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
+    use_ascii(wanted=_wants_ascii())
     try:
         options = build_parser(arguments).parse_args(arguments)
+        for warning in unknown_variables(os.environ):
+            say_warning(warning)
         execute: Execute = options.execute
         return execute(options)
     except EndpointError as error:
@@ -60,6 +65,18 @@ def _run(arguments: Sequence[str]) -> int:
         return exit_codes.INTERRUPTED
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else exit_codes.DONE
+
+
+def _wants_ascii() -> bool:
+    """Whether locale, environment or settings file ask for ASCII; a broken file says nothing here."""
+    if not speaks_utf8(os.environ):
+        return True
+    for load in (load_settings, settings_without_file):
+        try:
+            return load(os.environ).ui.ascii
+        except KvtopError:
+            continue
+    return False
 
 
 def build_parser(arguments: Sequence[str]) -> Parser:
@@ -80,9 +97,10 @@ def build_parser(arguments: Sequence[str]) -> Parser:
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
     named = next((word for word in arguments if word in COMMANDS), None)
     if named is None:
+        parser.add_argument("--json", action="store_true", help="with --demo: one JSON document on stdout")
         importlib.import_module("kvtop.cli.app_arguments").add_arguments(parser)
     for name, summary in COMMANDS.items():
-        child = subparsers.add_parser(name, help=summary, description=summary.capitalize() + ".")
+        child = subparsers.add_parser(name, help=summary, description=sentence(summary))
         if name == named:
             importlib.import_module(f"kvtop.cli.{name}").configure(child)
     return parser
@@ -98,14 +116,23 @@ def _add_demo_engine(parser: argparse.ArgumentParser) -> None:
 
 
 def _no_command(options: argparse.Namespace) -> int:
+    if options.json:
+        return _demo_document(options)
     if is_tty(sys.stdout):
         return int(importlib.import_module("kvtop.cli.app").run(options))
     if options.demo:
         demo = importlib.import_module("kvtop.cli.demo")
-        return int(demo.run_demo(options.demo_engine))
+        return int(demo.run_demo(options.demo_engine, as_json=False))
     say("kvtop measures what a token of context costs. Start with one of:")
     say("  kvtop --demo                                      a scan on the embedded simulator")
     say("  kvtop scan --base-url http://127.0.0.1:8000       a scan on your own engine")
     say("  kvtop status                                      one reading of the GPUs")
     say("All commands: kvtop --help")
     return exit_codes.WRONG_USE
+
+
+def _demo_document(options: argparse.Namespace) -> int:
+    if not options.demo:
+        text = "--json alone is no command: give one, as in kvtop status --json, or --demo."
+        raise KvtopError(Failure("no_command", text))
+    return int(importlib.import_module("kvtop.cli.demo").run_demo(options.demo_engine, as_json=True))

@@ -4,24 +4,63 @@ from __future__ import annotations
 
 from typing import Any
 
+from kvtop.cli.wrapping import wrapped
 from kvtop.model.event import Event
 from kvtop.model.quantity import UNKNOWN, format_seconds, format_tokens
+from kvtop.runner.watching import ENGINE_NOTE, MEMORY_NOTE
 
 HEADER = "   length  prefix    #   prompt   cached     TTFT     decode   latency"
 
-
-def narrate(event: Event) -> str | None:
-    """Return the line that tells `event`, or None for one that needs no words."""
-    tell = _TELLERS.get(event.type)
-    return tell(event.data) if tell else None
+_PLAIN_NOTES = (ENGINE_NOTE, MEMORY_NOTE)
+_WARNINGS = ("model_not_listed",)
 
 
-def _started(data: Any) -> str:
-    mark = "  SIMULATED" if data.get("simulated") else ""
-    return f"run {data.get('run')}  {data.get('model')}  {data.get('cells')} cells{mark}\n{HEADER}"
+class Narrator:
+    """Tells events one by one. Notes are wrapped at `width` columns; None keeps each on one line."""
+
+    def __init__(self, width: int | None = None) -> None:
+        self._width = width
+        self._header_due = False
+        self._tellers = {
+            "started": self._started,
+            "request": self._request,
+            "note": self._note,
+            "finished": _finished,
+        }
+
+    def tell(self, event: Event) -> str | None:
+        """Return the line or lines that tell `event`, or None for one that needs no words."""
+        teller = self._tellers.get(event.type)
+        return teller(event.data) if teller else None
+
+    def _started(self, data: Any) -> str:
+        self._header_due = True
+        mark = "  SIMULATED" if data.get("simulated") else ""
+        cells = data.get("cells")
+        return (
+            f"run {data.get('run')}  {data.get('model')}  {cells} {'cell' if cells == 1 else 'cells'}{mark}"
+        )
+
+    def _request(self, data: Any) -> str:
+        """The table's header comes with its first row, so that notes before it do not part them."""
+        row = _row(data)
+        header = f"{HEADER}\n" if self._header_due else ""
+        self._header_due = False
+        return header + row
+
+    def _note(self, data: Any) -> str | None:
+        code, text = data.get("code"), str(data.get("text"))
+        if code == "base":
+            return None
+        if code in _PLAIN_NOTES:
+            return self._paragraph(text, "  ")
+        return self._paragraph(text, "  warning: " if code in _WARNINGS else "  note: ")
+
+    def _paragraph(self, text: str, first: str) -> str:
+        return "\n".join(wrapped(text, self._width, first=first, rest="    "))
 
 
-def _request(data: Any) -> str:
+def _row(data: Any) -> str:
     failure = data.get("failure")
     head = f"{_length(data):>9}  {data.get('tag', ''):<9}"
     if isinstance(failure, dict):
@@ -34,10 +73,6 @@ def _request(data: Any) -> str:
         f"{head}{repeat:>2}  {_count(data.get('prompt_tokens')):>7}  {_count(data.get('cached_tokens')):>7}  "
         f"{ttft:>8}  {speed:>9}  {latency:>8}"
     )
-
-
-def _note(data: Any) -> str | None:
-    return None if data.get("code") == "base" else f"  note: {data.get('text')}"
 
 
 def _finished(data: Any) -> str:
@@ -56,6 +91,3 @@ def _number(value: Any) -> float | None:
 
 def _count(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else UNKNOWN
-
-
-_TELLERS = {"started": _started, "request": _request, "note": _note, "finished": _finished}

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Callable
+import time
 
 from kvtop.analysis import tables
-from kvtop.cli.narration import narrate
-from kvtop.cli.streams import say
+from kvtop.cli.careful_analysis import NO_POLARS
+from kvtop.cli.narration import Narrator
+from kvtop.cli.progress_words import ProgressWords
+from kvtop.cli.status_line import StatusLine
+from kvtop.cli.streams import say, say_warning
+from kvtop.cli.wrapping import note_width
 from kvtop.model.failure import KvtopError
 from kvtop.runner.assignment import Assignment, RunResult
 from kvtop.runner.runner import run
@@ -21,7 +26,7 @@ def run_in_front(assignment: Assignment, folder: RunFolder, *, skip_events: int 
     The first `skip_events` events belong to earlier sessions and are not told again.
     """
     if assignment.path == "local":
-        tables.load()
+        _load_tables()
     follower = threading.Thread(target=_tell, args=(folder, skip_events), name="kvtop-narration", daemon=True)
     result = run(assignment, folder, on_locked=follower.start)
     if follower.is_alive():
@@ -29,11 +34,30 @@ def run_in_front(assignment: Assignment, folder: RunFolder, *, skip_events: int 
     return result
 
 
-def _tell(folder: RunFolder, skip_events: int, line: Callable[[str], None] = say) -> None:
+def _load_tables() -> None:
     try:
-        for index, event in enumerate(follow(folder)):
-            text = narrate(event) if index >= skip_events else None
+        tables.load()
+    except ImportError:
+        say_warning(NO_POLARS)
+
+
+def _tell(folder: RunFolder, skip_events: int) -> None:
+    narrator, words, status = Narrator(note_width(sys.stderr)), ProgressWords(), StatusLine()
+
+    def wait(seconds: float) -> None:
+        status.show(words.line(time.time()))
+        time.sleep(seconds)
+
+    try:
+        for index, event in enumerate(follow(folder, wait=wait)):
+            if index < skip_events:
+                continue
+            words.take(event)
+            text = narrator.tell(event)
             if text is not None:
-                line(text)
+                status.erase()
+                say(text)
     except KvtopError as error:
-        line(f"The run goes on untold: {error.failure.text}")
+        say(f"The run goes on untold: {error.failure.text}")
+    finally:
+        status.erase()

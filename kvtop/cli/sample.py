@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from kvtop.cli import arguments as arg
 from kvtop.cli import exit_codes
+from kvtop.cli.engine_process import require_process
 from kvtop.cli.sample_file import SampleFile
 from kvtop.cli.streams import say, say_failure, show_json
 from kvtop.model.failure import Failure, KvtopError
@@ -27,6 +28,7 @@ _READY_S = 10.0
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `kvtop sample`."""
     parser.add_argument("--out", required=True, metavar="F.csv", help="CSV of GPU readings; `-` for stdout")
+    parser.add_argument("--force", action="store_true", help="overwrite a file that is there already")
     parser.add_argument(
         "--interval", type=arg.duration, metavar="100ms", help="time between samples (default 100ms)"
     )
@@ -50,10 +52,14 @@ def execute(options: argparse.Namespace) -> int:
         text = "--out - and --json both want stdout."
         raise KvtopError(Failure("contradiction", text, "Give --out a file."))
     interval_s = load_settings(os.environ, {"sampling.interval": options.interval}).sampling.interval_s
-    with _source(options) as source, SampleFile(options.out, with_processes=options.pid is not None) as file:
+    require_process(options.pid)
+    file = SampleFile(options.out, with_processes=options.pid is not None, overwrite=options.force)
+    with file, _source(options) as source:
         sampler = Sampler(source, file.put, interval_s=interval_s, engine_pid=options.pid)
         stopped_by_user = _sample(sampler, file, options.duration, engine_pid=options.pid)
         status = sampler.status()
+    if file.failure is not None and not file.rows:
+        raise KvtopError(file.failure)
     _summarise(file, status, as_json=options.json)
     if file.failure is not None:
         say_failure(file.failure)
@@ -67,7 +73,7 @@ def _source(options: argparse.Namespace) -> Iterator[GpuSource]:
         yield open_source(gpus=options.gpus)
         return
     with start_simulator(options.demo_engine) as simulator:
-        yield open_source(simulator_url=simulator.base_url)
+        yield open_source(simulator.base_url, options.gpus)
 
 
 def _sample(sampler: Sampler, file: SampleFile, duration_s: float | None, *, engine_pid: int | None) -> bool:
@@ -96,7 +102,7 @@ def _sample_until(
     sampler.start()
     sampler.wait_ready(_READY_S)
     failure = sampler.status().failure
-    if failure is not None and engine_pid is None:
+    if failure is not None and (engine_pid is None or failure.code == "no_such_gpu"):
         sampler.stop()
         raise KvtopError(failure)
     ended.wait(duration_s)
@@ -104,23 +110,23 @@ def _sample_until(
 
 
 def _summarise(file: SampleFile, status: SamplerStatus, *, as_json: bool) -> None:
-    late = status.lateness
+    p50_s, p99_s, most_s = (file.lateness.percentile(share) for share in (0.5, 0.99, 1.0))
     if as_json:
         show_json(
             {
                 "schema": "kvtop.sample/1",
                 "out": [str(path) for path in file.paths],
                 "rows": file.rows,
-                "late_p50_s": late.p50_s,
-                "late_p99_s": late.p99_s,
-                "late_max_s": late.max_s,
+                "late_p50_s": p50_s,
+                "late_p99_s": p99_s,
+                "late_max_s": most_s,
                 "missed": status.missed,
                 "failure": status.failure.to_json() if status.failure else None,
             }
         )
         return
     paths = ", ".join(str(path) for path in file.paths) or "stdout"
-    late_p99 = format_seconds(late.p99_s)
-    say(f"{file.rows:,} rows in {paths}; late p99 {late_p99}, {status.missed} deadlines missed")
+    late = f"late p99 {format_seconds(p99_s)}, {status.missed} deadlines missed"
+    say(f"{file.rows:,} rows in {paths}; {late}" if file.rows else "No sample was taken in this time.")
     if status.failure is not None:
         say_failure(status.failure)

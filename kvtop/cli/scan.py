@@ -8,11 +8,12 @@ import secrets
 import time
 
 from kvtop.cli import arguments as arg
+from kvtop.cli.before_sending import refuse_small_budget, refuse_too_many_cells, what_fits
 from kvtop.cli.bench import Bench, set_up
+from kvtop.cli.careful_analysis import analyse_carefully
 from kvtop.cli.consent import ask_before_spending
 from kvtop.cli.ending import end_run
 from kvtop.cli.run_in_front import run_in_front
-from kvtop.cli.scan_analysis import analyse_folder
 from kvtop.model.estimate import estimate_scan
 from kvtop.model.plan import ScanPlan
 from kvtop.runner.assignment import Assignment
@@ -59,7 +60,9 @@ def execute(options: argparse.Namespace) -> int:
     plan = _plan(options, settings)
     with set_up(options, settings, os.environ) as bench:
         target = bench.target
-        estimate = estimate_scan(plan, local=target.path == "local", price=target.endpoint.price)
+        fitting = what_fits(plan, target.endpoint)
+        refuse_small_budget(plan, fitting.cells()[0], calibrated=False)
+        estimate = estimate_scan(fitting, local=target.path == "local", price=target.endpoint.price)
         ask_before_spending(estimate, costs=target.path == "api", agreed=options.yes)
         folder = create_run_folder(settings.runs.dir, "scan", target.endpoint.model, time.time())
         result = run_in_front(assign(plan, bench), folder)
@@ -72,9 +75,10 @@ def assign(plan: ScanPlan, bench: Bench) -> Assignment:
         plan,
         bench.target.endpoint,
         bench.target.path,
-        analyse_folder,
+        analyse_carefully,
         source=bench.source,
         engine_pid=bench.target.engine_pid,
+        engine_found=bench.target.engine_found,
         demo=bench.demo,
     )
 
@@ -93,8 +97,11 @@ def _flags(options: argparse.Namespace) -> dict[str, object]:
 
 
 def _plan(options: argparse.Namespace, settings: Settings) -> ScanPlan:
-    """A run without --seed gets prompts that no earlier run has sent, or the server's cache would answer."""
-    return ScanPlan(
+    """A run without --seed gets prompts that no earlier run has sent, or the server's cache would answer.
+
+    Raises KvtopError `too_many_requests`.
+    """
+    plan = ScanPlan(
         lengths=settings.scan.lengths,
         repeats=settings.scan.repeats,
         prefix=settings.scan.prefix,
@@ -106,3 +113,5 @@ def _plan(options: argparse.Namespace, settings: Settings) -> ScanPlan:
         max_total_tokens=options.max_total_tokens,
         keep_bodies=options.keep_bodies,
     )
+    refuse_too_many_cells(plan)
+    return plan

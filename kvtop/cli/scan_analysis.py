@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kvtop.analysis.scan import analyse_scan
@@ -18,6 +19,7 @@ def analyse_folder(folder: RunFolder, state: RunState) -> dict[str, Any]:
     Raises KvtopError when run.toml cannot be read.
     """
     manifest = read_manifest(folder)
+    notes = [event.data for event in read_events(folder).events if event.type == "note"]
     return analyse_scan(
         kept_plan(folder, manifest),
         read_requests(folder).records,
@@ -25,18 +27,25 @@ def analyse_folder(folder: RunFolder, state: RunState) -> dict[str, Any]:
         path=manifest.path,
         gpu_csv=complete_bytes(folder.gpu_csv),
         processes_csv=complete_bytes(folder.processes_csv),
-        base_window=_base_window(folder),
+        base_windows=_base_windows(notes),
         price=kept_price(manifest),
         simulated=manifest.demo is not None,
         state=state,
+        over_context=_over_context(notes),
     )
 
 
-def _base_window(folder: RunFolder) -> tuple[float, float] | None:
-    """Return the span of the first base, the one from before the first measured request."""
-    for event in read_events(folder).events:
-        if event.type == "note" and event.data.get("code") == "base":
-            window = event.data.get("from_ts"), event.data.get("to_ts")
-            if isinstance(window[0], float) and isinstance(window[1], float):
-                return window[0], window[1]
-    return None
+def _base_windows(notes: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
+    """Return the idle spans of all sessions, each from before its first measured request."""
+    spans = [(note.get("from_ts"), note.get("to_ts")) for note in notes if note.get("code") == "base"]
+    return [(start, end) for start, end in spans if isinstance(start, float) and isinstance(end, float)]
+
+
+def _over_context(notes: Sequence[Mapping[str, Any]]) -> dict[int, int | None]:
+    """Return the lengths noted as too long for the server, and the limit where it is known."""
+    unfit: dict[int, int | None] = {}
+    for note in notes:
+        length, limit = note.get("target_tokens"), note.get("limit_tokens")
+        if note.get("code") == "over_context" and isinstance(length, int):
+            unfit[length] = limit if isinstance(limit, int) else unfit.get(length)
+    return unfit

@@ -1,12 +1,12 @@
-"""A scan's document as text: table, slope, findings, curves."""
+"""A scan's document as text: findings, curves, table, slope."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kvtop.cli.curve import WIDTH, draw_curve
+from kvtop.cli.curve import draw_curve
+from kvtop.cli.wrapping import text_width, wrapped
 from kvtop.model.quantity import GIB, MIB, UNKNOWN, format_bytes, format_seconds, format_tokens
 
 _SIGNS = {"info": "i", "warning": "!", "problem": "x"}
@@ -15,10 +15,13 @@ _HEADLINE = "kv_slope"
 _COLUMNS = ("length", "prefix", "n", "failed", "prompt", "cached", "TTFT", "tok/s", "latency", "memory")
 
 
-def report(document: Mapping[str, Any]) -> str:
-    """Return the whole report of a `kvtop.scan/1` document."""
-    parts = [_heading(document), _table(document["points"]), *_slope(document["findings"])]
-    parts += [*curves(document), *_findings(document["findings"]), *_spent(document)]
+def report(document: Mapping[str, Any], about: Sequence[str] = ()) -> str:
+    """Return the whole report of a `kvtop.scan/1` document, the answer last: table and slope.
+
+    `about` says under the heading what the run folder tells besides: which engine and memory are read.
+    """
+    parts = [_heading(document, about), *_findings(document["findings"]), *curves(document)]
+    parts += [*_spent(document), _table(document["points"]), *_slope(document["findings"])]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -41,7 +44,21 @@ def _ttft_curve(points: Sequence[Mapping[str, Any]], prefix: str, mark: str) -> 
         (point["prompt_tokens"], None if point["ttft_s"] is None else point["ttft_s"] * factor)
         for point in points
     ]
-    return draw_curve(f"TTFT in {unit}, {prefix} prefix (client clock){mark}", ttft, x_label="prompt tokens")
+    title = f"TTFT in {unit}, {prefix} prefix (client clock){mark}"
+    return draw_curve(title, ttft, x_label="prompt tokens", x_names=_names(points))
+
+
+def _names(points: Sequence[Mapping[str, Any]]) -> dict[float, str]:
+    """Return what to call each measured length on an axis: the target, where it was met."""
+    return {
+        point["prompt_tokens"]: format_tokens(point["target_tokens"]).replace(",", "")
+        for point in points
+        if point["prompt_tokens"] is not None and _is_met(point["target_tokens"], point["prompt_tokens"])
+    }
+
+
+def _is_met(target_tokens: float, prompt_tokens: float) -> bool:
+    return abs(prompt_tokens - target_tokens) <= max(target_tokens * 0.01, 16)
 
 
 def _memory_curve(points: Sequence[Mapping[str, Any]], prefix: str, mark: str) -> str:
@@ -56,14 +73,14 @@ def _memory_curve(points: Sequence[Mapping[str, Any]], prefix: str, mark: str) -
     ]
     origin = next((point["mem_origin"] for point in points if point["mem_origin"]), "")
     read_as = "" if mark else f" ({origin})"
-    return draw_curve(
-        f"memory over base in {unit}, {prefix} prefix{read_as}{mark}", scaled, x_label="prompt tokens"
-    )
+    title = f"memory over base in {unit}, {prefix} prefix{read_as}{mark}"
+    return draw_curve(title, scaled, x_label="prompt tokens", x_names=_names(points))
 
 
-def _heading(document: Mapping[str, Any]) -> str:
+def _heading(document: Mapping[str, Any], about: Sequence[str]) -> str:
     simulated = "  SIMULATED" if document.get("simulated") else ""
-    return f"{document['run']}  {document.get('state', '')}  path {document['path']}{simulated}"
+    head = f"{document['run']}  {document.get('state', '')}  path {document['path']}{simulated}"
+    return "\n".join([head, *(line for text in about for line in _wrapped(text))])
 
 
 def _table(points: Sequence[Mapping[str, Any]]) -> str:
@@ -98,7 +115,7 @@ def _count(value: float | None) -> str:
 
 def _slope(findings: Sequence[Mapping[str, Any]]) -> list[str]:
     headlines = (finding["text"] for finding in findings if finding["code"] == _HEADLINE)
-    return ["\n".join(textwrap.wrap(text, WIDTH)) for text in headlines]
+    return ["\n".join(wrapped(text, text_width())) for text in headlines]
 
 
 def _spent(document: Mapping[str, Any]) -> list[str]:
@@ -115,10 +132,10 @@ def _findings(findings: Sequence[Mapping[str, Any]]) -> list[str]:
     for finding in findings:
         if finding["code"] == _HEADLINE:
             continue
-        lines += _wrapped(f"[{_SIGNS.get(finding['severity'], '?')}] {finding['text']}")
-        lines += _wrapped(f"    {finding['hint']}") if finding["hint"] else []
+        lines += _wrapped(finding["text"], f"[{_SIGNS.get(finding['severity'], '?')}] ")
+        lines += _wrapped(finding["hint"], "    ") if finding["hint"] else []
     return ["\n".join(lines)] if lines else []
 
 
-def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, subsequent_indent="    ", break_on_hyphens=False)
+def _wrapped(text: str, first: str = "") -> list[str]:
+    return wrapped(text, text_width(), first=first, rest="    ")

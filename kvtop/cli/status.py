@@ -9,11 +9,14 @@ from typing import Any
 
 from kvtop.cli import arguments as arg
 from kvtop.cli import exit_codes
+from kvtop.cli.engine_process import require_process
 from kvtop.cli.streams import show, show_json
+from kvtop.model.failure import KvtopError
 from kvtop.model.quantity import UNKNOWN, format_bytes
 from kvtop.model.reading import GpuReading, ProcessReading
 from kvtop.simulator.process import start_simulator
 from kvtop.telemetry.gpu.detect import open_source
+from kvtop.telemetry.gpu.none import NoGpu
 from kvtop.telemetry.one_reading import Reading, read_once
 
 
@@ -31,16 +34,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Read once, print, return the exit code: 0 also where there is no GPU, which is said."""
+    """Read once, print, return the exit code: 0 also where there is no GPU, which is said.
+
+    Raises KvtopError for a --pid or a GPU in --gpus that is not there.
+    """
+    require_process(options.pid)
     if options.demo:
         with start_simulator(options.demo_engine) as simulator:
-            source = open_source(simulator_url=simulator.base_url)
+            source = open_source(simulator.base_url, options.gpus)
             reading = read_once(source, engine_pid=options.pid)
     else:
         source = open_source(gpus=options.gpus)
         reading = read_once(source, engine_pid=options.pid)
+    if reading.failure is not None and reading.failure.code == "no_such_gpu":
+        raise KvtopError(reading.failure)
     if options.json:
-        show_json(_document(reading, source.name))
+        show_json(_document(reading, source.name if reading.gpus else NoGpu.name))
     else:
         show(_text(reading))
     return exit_codes.DONE

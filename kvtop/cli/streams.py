@@ -7,18 +7,42 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, TextIO
 
 from kvtop.model.failure import Failure
 
-_ASCII = str.maketrans(
-    {"–": "-", "—": "-", "−": "-", "…": "...", "→": "->", "²": "2", "×": "x", "°": " ", "·": "-", "•": "*"}
-)
+_ASCII = str.maketrans("–—−²×°·•●≤≥’µ÷", "---2x -**<>'u/") | str.maketrans({"…": "...", "→": "->"})
+_COLUMNS = 80
+_LONGEST_NUMBER = 5
+
+
+@dataclass(slots=True)
+class _Wishes:
+    ascii_only: bool = False
+
+
+_wishes = _Wishes()
+
+
+def use_ascii(*, wanted: bool) -> None:
+    """Print ASCII only from now on, whatever the streams could take, or no longer."""
+    _wishes.ascii_only = wanted
 
 
 def say(text: str = "") -> None:
     """Print a line for people on stderr. A terminal that has gone away is ignored."""
     _write(sys.stderr, text + "\n")
+
+
+def say_in_place(text: str) -> None:
+    """Write to stderr without ending the line, for a terminal's status line."""
+    _write(sys.stderr, text)
+
+
+def print_on(stream: TextIO | None, text: str) -> None:
+    """Write `text` as it is on a stream that argparse has chosen."""
+    _write(stream, text)
 
 
 def show(text: str) -> None:
@@ -56,9 +80,25 @@ def is_tty(stream: TextIO | None) -> bool:
         return False
 
 
+def columns(stream: TextIO | None) -> int:
+    """Return how wide `stream` is: its terminal's width, else COLUMNS, else 80."""
+    if stream is not None and is_tty(stream):
+        with contextlib.suppress(OSError, ValueError):
+            wide = os.get_terminal_size(stream.fileno()).columns
+            if wide > 0:
+                return wide
+    return named_columns() or _COLUMNS
+
+
+def named_columns() -> int | None:
+    """Return what COLUMNS says, None where it says nothing usable."""
+    text = os.environ.get("COLUMNS", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER else None
+
+
 def is_unicode(stream: TextIO | None) -> bool:
-    """Whether every character can be written to `stream`."""
-    return "utf" in (getattr(stream, "encoding", None) or "").lower()
+    """Whether every character can and may be written to `stream`."""
+    return not _wishes.ascii_only and "utf" in (getattr(stream, "encoding", None) or "").lower()
 
 
 def keep_descriptors_open() -> None:
@@ -91,7 +131,7 @@ def _write(stream: TextIO | None, text: str) -> None:
 
 
 def _encodable(text: str, stream: TextIO) -> str:
-    encoding = stream.encoding or "ascii"
+    encoding = "ascii" if _wishes.ascii_only else stream.encoding or "ascii"
     try:
         text.encode(encoding)
     except UnicodeEncodeError:

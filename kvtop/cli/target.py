@@ -31,6 +31,8 @@ class Target:
     endpoint: Endpoint
     path: RunPath
     engine_pid: int | None
+    engine_found: str = ""
+    """How that process became known, in words."""
 
 
 def choose_target(options: argparse.Namespace, settings: Settings, environ: Mapping[str, str]) -> Target:
@@ -50,12 +52,14 @@ def choose_target(options: argparse.Namespace, settings: Settings, environ: Mapp
 
 def target_of(endpoint: Endpoint, pid: int | None) -> Target:
     """Return how `endpoint` is seen from here: its memory is read where its engine runs on this host."""
+    found = "given by --pid" if pid else "named by the profile" if endpoint.engine.pid else ""
     pid = pid or endpoint.engine.pid
     local = is_local(endpoint.base_url, pid=pid, metrics_url=endpoint.engine.metrics_url)
     if pid is None and is_loopback(endpoint.base_url):
         port = urlsplit(endpoint.base_url).port
         pid = find_listener(port) if port else None
-    return Target(endpoint, "local" if local else "api", pid)
+        found = f"found by port {port}" if pid else ""
+    return Target(endpoint, "local" if local else "api", pid, found)
 
 
 def _from_profile(options: argparse.Namespace, settings: Settings, environ: Mapping[str, str]) -> Endpoint:

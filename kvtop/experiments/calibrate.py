@@ -9,6 +9,7 @@ from typing import Any, Self
 from kvtop.api.calibration import ASSUMED_TEMPLATE_TOKENS, CALIBRATION_WORDS, LengthModel
 from kvtop.api.prompts import PromptWriter
 from kvtop.experiments.asking import Asker
+from kvtop.experiments.budget import CAUTIOUS_TEMPLATE_TOKENS, CAUTIOUS_TOKENS_PER_WORD
 from kvtop.experiments.log import ExperimentLog
 from kvtop.experiments.outcome import Outcome
 from kvtop.experiments.patience import Sleep, ask_patiently
@@ -16,9 +17,6 @@ from kvtop.experiments.request_record import Label
 from kvtop.model.failure import Failure, KvtopError
 from kvtop.model.plan import DEFAULT_MAX_TOKENS
 from kvtop.model.record import RequestRecord
-
-_CAUTIOUS_TOKENS_PER_WORD = 2.0
-"""What a word may cost as long as nobody has counted, for the budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +56,12 @@ async def calibrate(
     Returns the calibration with the reason why it is only assumed, if it is; an outcome when the
     endpoint refused or the budget ended.
     """
+    asker.lengths = LengthModel(CAUTIOUS_TOKENS_PER_WORD, CAUTIOUS_TEMPLATE_TOKENS)
     empty = await _ask(asker, writer, 0, log, sleep)
     if isinstance(empty, Outcome):
         return empty
     template_tokens = empty.prompt_tokens or ASSUMED_TEMPLATE_TOKENS
-    asker.lengths = LengthModel(_CAUTIOUS_TOKENS_PER_WORD, template_tokens)
+    asker.lengths = LengthModel(CAUTIOUS_TOKENS_PER_WORD, template_tokens)
     full = await _ask(asker, writer, CALIBRATION_WORDS, log, sleep)
     if isinstance(full, Outcome):
         return full

@@ -15,7 +15,7 @@ class Earlier:
     finished_cells: Collection[str] = ()
     """Cells that need no further request."""
     ended_lengths: Collection[int] = ()
-    """Lengths that the server has refused as too long."""
+    """Lengths that cannot be measured: refused as too long, above the context, shorter than the template."""
     requests_sent: int = 0
     spent_tokens: int = 0
     calibration: Calibration | None = None

@@ -47,6 +47,8 @@ def record_of(label: Label, exchange: Exchange, endpoint: Endpoint) -> RequestRe
         reasoning_tokens=usage.reasoning_tokens,
         usage_source=usage.source,
         connect_s=exchange.connect_s,
+        headers_s=exchange.headers_s,
+        first_event_s=exchange.first_event_s,
         ttft_s=exchange.ttft_s,
         ttft_answer_s=exchange.ttft_answer_s,
         last_token_s=exchange.last_token_s,

@@ -16,9 +16,10 @@ from kvtop.experiments.calibrate import calibrate
 from kvtop.experiments.cell_request import CellRequests
 from kvtop.experiments.earlier import Earlier
 from kvtop.experiments.log import ExperimentLog
+from kvtop.experiments.model_listing import unlisted_text
 from kvtop.experiments.outcome import Outcome
 from kvtop.experiments.patience import Sleep, ask_patiently
-from kvtop.experiments.room import Room
+from kvtop.experiments.room import Room, can_fit
 from kvtop.experiments.steady import SteadyWatch
 from kvtop.experiments.unusable import NOT_SENT, UNUSABLE
 from kvtop.model.failure import Failure, KvtopError
@@ -73,6 +74,7 @@ class LengthScan:
         refusal = await self._look_at_models()
         if refusal is not None:
             return Outcome("refused", refusal)
+        self._skip_long_lengths(self._client.endpoint.context_window, "the profile's context_window")
         if self._steady is not None:
             await self._take_base(self._steady)
         outcome = await self._calibrate()
@@ -83,9 +85,11 @@ class LengthScan:
         listing = await self._client.models()
         if isinstance(listing, Failure):
             return listing if listing.code in NOT_SENT else None
-        self._room.context_tokens = self._room.context_tokens or listing.context_of(
-            self._client.endpoint.model
-        )
+        asked = self._client.endpoint.model
+        unlisted = unlisted_text(asked, listing.ids)
+        if unlisted is not None:
+            self._log.note("model_not_listed", unlisted, model=asked)
+        self._room.context_tokens = self._room.context_tokens or listing.context_of(asked)
         return None
 
     async def _calibrate(self) -> Outcome | None:
@@ -109,8 +113,19 @@ class LengthScan:
         self._skip_short_lengths()
         return None
 
+    def _skip_long_lengths(self, limit_tokens: int | None, whose: str, *, beyond: int = 0) -> None:
+        """Leave out, unsent, every length above a context that is known, and longer than `beyond`."""
+        for length in self._plan.lengths:
+            if length in self._ended_lengths or length <= beyond or can_fit(length, limit_tokens):
+                continue
+            self._ended_lengths.add(length)
+            text = f"{length:,} tokens were not sent: {whose} is {limit_tokens:,} tokens."
+            self._log.note("over_context", text, target_tokens=length, limit_tokens=limit_tokens)
+
     def _skip_short_lengths(self) -> None:
         for length in self._plan.lengths:
+            if length in self._ended_lengths:
+                continue
             try:
                 self._asker.lengths.words_for(self._room.aim(length))
             except KvtopError as error:
@@ -193,6 +208,7 @@ class LengthScan:
         answer = self._room.answer_tokens
         text = f"{cell.target_tokens:,} tokens and an answer of {answer:,} do not fit: {said}."
         self._log.note("over_context", text, target_tokens=cell.target_tokens, limit_tokens=limit)
+        self._skip_long_lengths(limit, "the server's limit", beyond=cell.target_tokens)
 
     def _tell_progress(self, cells: tuple[ScanCell, ...], done: int, elapsed_s: float) -> None:
         ended = self._ended_lengths

@@ -34,10 +34,16 @@ class Estimate:
 
 
 def estimate_scan(
-    plan: ScanPlan, *, local: bool, price: Price | None, finished_cells: Collection[str] = ()
+    plan: ScanPlan,
+    *,
+    local: bool,
+    price: Price | None,
+    finished_cells: Collection[str] = (),
+    calibrated: bool = False,
 ) -> Estimate:
     """Return what `plan` sends at most: calibration, priming requests and the cells not yet finished.
 
+    A resumed run that is `calibrated` keeps what it learned and sends no calibration.
     A local scan without a fixed answer length may choose up to `LONGEST_CHOSEN_ANSWER` tokens. Requests
     that fail and are asked again come on top, as far as they cost anything.
     """
@@ -45,11 +51,13 @@ def estimate_scan(
     cells = [cell for cell in plan.cells() if cell.id not in finished_cells]
     primed = [cell for cell in cells if cell.prefix == "reused" and _needs_prime(plan, cell, finished_cells)]
     prompts = [cell.target_tokens for cell in (*cells, *primed)]
-    prompt_tokens = sum(math.ceil(tokens * _MOST_OFF) for tokens in prompts) + CALIBRATION_PROMPT_TOKENS
-    completion_tokens = len(cells) * answer_tokens + len(primed) + 2 * DEFAULT_MAX_TOKENS
+    calibrations = 0 if calibrated else 2
+    prompt_tokens = sum(math.ceil(tokens * _MOST_OFF) for tokens in prompts)
+    prompt_tokens += 0 if calibrated else CALIBRATION_PROMPT_TOKENS
+    completion_tokens = len(cells) * answer_tokens + len(primed) + calibrations * DEFAULT_MAX_TOKENS
     cost = price.cost(prompt_tokens, completion_tokens) if price else None
     currency = price.currency if price and cost is not None else None
-    return Estimate(len(prompts) + 2, prompt_tokens, completion_tokens, cost, currency)
+    return Estimate(len(prompts) + calibrations, prompt_tokens, completion_tokens, cost, currency)
 
 
 def _needs_prime(plan: ScanPlan, cell: ScanCell, finished_cells: Collection[str]) -> bool:

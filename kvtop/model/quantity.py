@@ -40,12 +40,13 @@ def parse_duration(text: str) -> float:
 
 
 def format_tokens(count: float | None) -> str:
-    """Return `4k` for 4,096, `1,234` otherwise, a dash for None."""
+    """Return `4k` for 4,096, `1M` for 1,048,576, `1,234` otherwise, a dash for None."""
     if count is None:
         return UNKNOWN
     whole = round(count)
-    if whole >= KIB and whole % KIB == 0:
-        return f"{whole // KIB:,}k"
+    for unit, factor in (("M", MIB), ("k", KIB)):
+        if whole >= factor and whole % factor == 0:
+            return f"{whole // factor:,}{unit}"
     return f"{whole:,}"
 
 

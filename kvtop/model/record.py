@@ -40,6 +40,9 @@ class RequestRecord:
     usage_source: str | None = None
     connect_s: float | None = None
     """TCP and TLS set-up; None on a kept connection."""
+    headers_s: float | None = None
+    first_event_s: float | None = None
+    """First event of the stream, whatever it held."""
     ttft_s: float | None = None
     """First generated text (content, reasoning or tool call) minus request sent."""
     ttft_answer_s: float | None = None

@@ -22,7 +22,7 @@ class Usage:
     reasoning_tokens: int | None = None
     """Output tokens spent on reasoning."""
     source: str | None = None
-    """Where the counts come from: `usage`, `timings` (llama.cpp without usage), None when the server sent none."""
+    """Where the counts come from: `usage`, `timings` (llama.cpp without usage), None when none was sent."""
     flags: tuple[str, ...] = ()
     """Doubts about the counts: `cached_exceeds_prompt`, `hit_miss_mismatch`, `zero_is_ambiguous`,
     `reasoning_added`, `total_exceeds_sum`, `prompt_reported_zero`."""

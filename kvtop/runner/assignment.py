@@ -29,6 +29,8 @@ class Assignment:
     source: GpuSource | None = None
     """Where GPU readings come from; None when no memory of this host is of interest."""
     engine_pid: int | None = None
+    engine_found: str = ""
+    """How the engine's process became known, in words: `found by port 8000`."""
     demo: str | None = None
     """Kind of embedded engine, for a run on the simulator."""
     kind: str = "scan"

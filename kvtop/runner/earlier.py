@@ -14,6 +14,8 @@ from kvtop.runs.manifest import Manifest
 from kvtop.runs.reader import read_events, read_requests
 
 MEASURED_TAGS = frozenset({"cold", "reused"})
+LEFT_OUT = frozenset({"over_context", "length_too_short"})
+"""Codes of notes on lengths that no further request will measure."""
 
 
 def read_earlier(folder: RunFolder, manifest: Manifest) -> Earlier:
@@ -24,10 +26,11 @@ def read_earlier(folder: RunFolder, manifest: Manifest) -> Earlier:
     may sit in the server's cache, and their tokens on the bill.
     """
     records = read_requests(folder).records
-    announced = [event for event in read_events(folder).events if event.type == "cell"]
+    events = read_events(folder).events
+    announced = [event for event in events if event.type == "cell"]
     return Earlier(
         finished_cells=frozenset(_finished(records)),
-        ended_lengths=frozenset(_ended(records)),
+        ended_lengths=frozenset((*_ended(records), *_left_out(events))),
         requests_sent=max(len(announced), *_numbers(records), 0),
         spent_tokens=_spent(announced, records),
         calibration=Calibration.from_json(manifest.context),
@@ -46,6 +49,13 @@ def _ended(records: Iterable[RequestRecord]) -> list[int]:
         for record in last.values()
         if record.failure is not None and record.failure.code == "context_length" and record.target_tokens
     ]
+
+
+def _left_out(events: Iterable[Event]) -> list[int]:
+    """Return the lengths that an earlier session left out unsent."""
+    notes = [event.data for event in events if event.type == "note" and event.data.get("code") in LEFT_OUT]
+    lengths = [note.get("target_tokens") for note in notes]
+    return [length for length in lengths if isinstance(length, int)]
 
 
 def _numbers(records: Iterable[RequestRecord]) -> list[int]:

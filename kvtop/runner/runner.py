@@ -20,6 +20,7 @@ from kvtop.runner.folder_log import FolderLog
 from kvtop.runner.host import host_facts, software_versions
 from kvtop.runner.sample_log import SampleLog
 from kvtop.runner.stopping import Stopping
+from kvtop.runner.watching import Watching
 from kvtop.runs.layout import RunFolder
 from kvtop.runs.lock import RunLock
 from kvtop.runs.manifest import Manifest, endpoint_table, read_manifest, write_manifest
@@ -146,32 +147,26 @@ def _sampler(assignment: Assignment, samples: SampleLog, steady: SteadyWatch) ->
 async def _measure(
     assignment: Assignment, log: FolderLog, sampler: Sampler | None, steady: SteadyWatch, earlier: Earlier
 ) -> Outcome:
-    watched = sampler is not None and await _start(sampler, log, engine_pid=assignment.engine_pid)
+    watching = Watching(assignment, log)
+    watched = sampler is not None and await _start(sampler, engine_pid=assignment.engine_pid)
+    watching.tell(sampler.status() if sampler is not None else None)
     async with ApiClient(assignment.endpoint, timeout_s=assignment.plan.timeout_s) as client:
         scan = LengthScan(assignment.plan, client, log, steady=steady if watched else None, earlier=earlier)
         outcome = await scan.run()
     if watched and sampler is not None:
-        _note_failures(sampler, log)
+        watching.tell_failures(sampler.status())
     return outcome
 
 
-async def _start(sampler: Sampler, log: FolderLog, *, engine_pid: int | None) -> bool:
-    """Start the sampler. False when neither a GPU nor a process can be read, which is noted."""
+async def _start(sampler: Sampler, *, engine_pid: int | None) -> bool:
+    """Start the sampler. False when neither a GPU nor a process can be read."""
     sampler.start()
     deadline_s = time.monotonic() + _READY_S
     while (status := sampler.status()).last_ts is None and status.state in ("opening", "running"):
         if time.monotonic() > deadline_s:
             break
         await asyncio.sleep(_POLL_S)
-    failure = _note_failures(sampler, log)
-    return failure is None or engine_pid is not None
-
-
-def _note_failures(sampler: Sampler, log: FolderLog) -> Failure | None:
-    failure = sampler.status().failure
-    if failure is not None:
-        log.note(failure.code, str(failure))
-    return failure
+    return sampler.status().failure is None or engine_pid is not None
 
 
 def _verdict(outcome: Outcome, log: FolderLog) -> tuple[RunState, Failure | None]:

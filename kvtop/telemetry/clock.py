@@ -6,8 +6,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 KEPT_TICKS = 12_000
@@ -68,15 +67,33 @@ class Deadlines:
 
 @dataclass(frozen=True, slots=True)
 class Lateness:
-    """How late ticks were, in seconds; percentiles by nearest rank over the last `KEPT_TICKS` ticks."""
+    """How late ticks were, in seconds. Percentiles are worked out when asked for: that takes a sort."""
 
     n: int = 0
     """All ticks so far."""
-    p50_s: float | None = None
-    p95_s: float | None = None
-    p99_s: float | None = None
     max_s: float | None = None
     """The worst of all ticks so far."""
+    last: tuple[float, ...] = field(default=(), repr=False)
+    """The last `KEPT_TICKS` ticks, over which percentiles are taken."""
+
+    @property
+    def p50_s(self) -> float | None:
+        """The median."""
+        return self._percentile(0.5)
+
+    @property
+    def p95_s(self) -> float | None:
+        """What 95 % of the ticks were not later than."""
+        return self._percentile(0.95)
+
+    @property
+    def p99_s(self) -> float | None:
+        """What 99 % of the ticks were not later than."""
+        return self._percentile(0.99)
+
+    def _percentile(self, share: float) -> float | None:
+        """Return it by nearest rank."""
+        return sorted(self.last)[math.ceil(share * len(self.last)) - 1] if self.last else None
 
 
 NO_LATENESS = Lateness()
@@ -96,15 +113,6 @@ class LatenessLog:
         self._n += 1
         self._max_s = max(self._max_s, late_s)
 
-    def snapshot(self) -> tuple[int, float, tuple[float, ...]]:
-        """Return what `summarise` needs; cheap, so that it can be taken under a lock."""
-        return self._n, self._max_s, tuple(self._last)
-
-
-def summarise(n: int, max_s: float, last: Sequence[float]) -> Lateness:
-    """Return the percentiles of a snapshot of the log."""
-    if not last:
-        return NO_LATENESS
-    ordered = sorted(last)
-    p50, p95, p99 = (ordered[math.ceil(share * len(ordered)) - 1] for share in (0.5, 0.95, 0.99))
-    return Lateness(n, p50, p95, p99, max_s)
+    def summary(self) -> Lateness:
+        """Return what was noted until now; cheap, so that it can be taken under a lock."""
+        return Lateness(self._n, self._max_s, tuple(self._last)) if self._n else NO_LATENESS

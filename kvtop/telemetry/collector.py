@@ -26,14 +26,16 @@ class Collector:
         engine_pid: int | None = None,
         interval_s: float,
         process_interval_s: float,
+        process_gap_s: float = 0.0,
     ) -> None:
         self._source = source
         self._gpus = GpuList(source)
         self._clock = clock
         self._engine_pid = engine_pid
         self._tree: ProcessTree | None = None
-        self._processes = Query("processes", ("processes",), process_interval_s)
-        self._tick_share = interval_s / process_interval_s
+        self._interval_s = interval_s
+        self._process_interval_s = process_interval_s
+        self._process_gap_s = process_gap_s
         self._turn = 0
         self._namespace_known = False
 
@@ -103,19 +105,21 @@ class Collector:
         self, deadline: float, *, everything: bool
     ) -> list[tuple[str, tuple[GpuProcess, ...]]]:
         listed = []
-        for reader in self._whose_turn(deadline, everything=everything):
-            processes = reader.read_processes(self._processes, deadline)
+        every_s = max(self._process_interval_s, self._process_gap_s * len(self._gpus.readers))
+        query = Query("processes", ("processes",), every_s)
+        for reader in self._whose_turn(query, deadline, everything=everything):
+            processes = reader.read_processes(query, deadline)
             if processes is not None:
                 listed.append((reader.device.uuid, processes))
         return listed
 
-    def _whose_turn(self, deadline: float, *, everything: bool) -> list[DeviceReader]:
+    def _whose_turn(self, query: Query, deadline: float, *, everything: bool) -> list[DeviceReader]:
         """Return the GPUs to ask for processes: one a tick, more only where ticks are too rare for that."""
         readers = self._gpus.readers
         count = len(readers)
         in_turn = readers[self._turn :] + readers[: self._turn]
-        due = [reader for reader in in_turn if reader.is_due(self._processes, deadline)]
-        asked = due if everything else due[: math.ceil(count * self._tick_share)]
+        due = [reader for reader in in_turn if reader.is_due(query, deadline)]
+        asked = due if everything else due[: math.ceil(count * self._interval_s / query.every_s)]
         self._turn = (self._turn + len(asked)) % max(count, 1)
         return asked
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 
 from kvtop.model.failure import Failure
 from kvtop.model.reading import GpuDevice
-from kvtop.telemetry.clock import LatenessLog, summarise
+from kvtop.telemetry.clock import LatenessLog
 from kvtop.telemetry.sample import SamplerState, SamplerStatus
 
 HANG_AFTER_S = 2.0
@@ -76,18 +75,17 @@ class Health:
         """Return the state at `now`."""
         with self._lock:
             state, own = self._state_at(now)
-            lateness = self._lateness.snapshot()
-            status = SamplerStatus(
+            return SamplerStatus(
                 state,
                 tuple(dict.fromkeys((*((own,) if own else ()), *self._failures))),
                 self._devices,
                 self._last_ts,
                 None if self._last_tick is None else now - self._last_tick,
+                lateness=self._lateness.summary(),
                 missed=self._missed,
                 notes=self._notes,
                 retry_in_s=None if self._retry_at is None else max(self._retry_at - now, 0.0),
             )
-        return replace(status, lateness=summarise(*lateness))
 
     def _state_at(self, now: float) -> tuple[SamplerState, Failure | None]:
         limit_s = OPENING_HANG_AFTER_S if self._state == "opening" else HANG_AFTER_S

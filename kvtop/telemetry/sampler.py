@@ -33,7 +33,8 @@ class Sampler:
     replaced: a second one would wait for the driver's lock behind it, and when the call returns the
     samples go on. Without a GPU the engine is still read; with nothing to read the thread ends and
     `status` says why, or with `retry` it opens the source again, ever more rarely. `process_interval_s`
-    is the time between two process lists of one GPU, a call that takes a lock of the whole driver.
+    is the time between two process lists of one GPU, a call that takes a lock of the whole driver;
+    with `process_gap_s` it is longer where there are many GPUs: so much for each of them.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class Sampler:
         interval_s: float = 0.1,
         engine_pid: int | None = None,
         process_interval_s: float = 2.0,
+        process_gap_s: float = 0.0,
         retry: bool = False,
         clock: Clock | None = None,
     ) -> None:
@@ -57,6 +59,7 @@ class Sampler:
             engine_pid=engine_pid,
             interval_s=interval_s,
             process_interval_s=process_interval_s,
+            process_gap_s=process_gap_s,
         )
         self._health = Health()
         self._stopping = threading.Event()

@@ -69,6 +69,7 @@ ACTIONS = (
     Action("restore", "escape", "all panels", "panel", "Show all panels again.", priority=True),
     Action("copy", "y", "copy", "view", "Copy what is selected, or the path of the run folder."),
     Action("screenshot", "i", "image", "view", "Write the screen into an SVG file.", owner="app"),
+    Action("redraw", "ctrl+l", "redraw", "view", "Draw the screen anew.", owner="app"),
     Action("theme", "t", "theme", "view", "Choose the colours.", owner="app", in_bar=True),
     Action("palette", "colon", "commands", "app", "Find an action by its name.", owner="app"),
     Action(

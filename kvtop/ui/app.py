@@ -6,11 +6,14 @@ import asyncio
 import gc
 import signal
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rich.text import Text
 from textual.app import App, SystemCommand
 from textual.binding import BindingsMap
+from textual.filter import NoColor
 
 from kvtop.ui import hand_over
 from kvtop.ui.actions import remapped
@@ -23,12 +26,14 @@ from kvtop.ui.key_bindings import bindings_of, ids_of_panels
 from kvtop.ui.launch import has_few_colors, wants_ascii
 from kvtop.ui.line_filter import ControlFilter
 from kvtop.ui.measured_driver import MeasuredDriver
+from kvtop.ui.messages import FailureShown
 from kvtop.ui.pace import Pace
 from kvtop.ui.run_control import RunControl
 from kvtop.ui.screens.cockpit import Cockpit
 from kvtop.ui.session import Session
 from kvtop.ui.terminal_watch import TerminalWatch
 from kvtop.ui.theme_files import load_themes
+from kvtop.ui.thrifty_frame import ThriftyFrame
 from kvtop.ui.widgets.curve_panel import CurvePanel
 from kvtop.ui.widgets.request_log import RequestLog
 
@@ -65,6 +70,7 @@ class KvtopApp(App[None]):
         self.launch = launch
         self.session = Session()
         self.glyphs = Glyphs(ascii=wants_ascii(launch.settings, launch.environ))
+        self._nets = self._make_nets()
         keys = launch.settings.keys
         self.actions, key_complaints = remapped(
             keys, launch.settings.origins, others=ids_of_panels((RequestLog, CurvePanel))
@@ -75,6 +81,7 @@ class KvtopApp(App[None]):
         self.control = RunControl(self)
         self.header = HeaderFacts(launch)
         self._gate = DrawingGate(self, self.pace)
+        self._frame = ThriftyFrame()
         self._watch: TerminalWatch | None = None
         self._cockpit: Cockpit | None = None
         self._gpus_drawn_at = 0.0
@@ -93,11 +100,11 @@ class KvtopApp(App[None]):
         return self.cockpit
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Return Textual's filters and ours: nothing that a terminal acts on gets through."""
-        ours: list[LineFilter] = [ControlFilter()]
-        if self.glyphs.ascii:
-            ours.append(AsciiFilter())
-        return [*super().get_line_filters(), *ours]
+        """Return Textual's filters and ours: nothing that a terminal acts on gets through.
+
+        Always the same objects: filtered lines are kept by them, and filtering is dear.
+        """
+        return self._nets if self.no_color else (*super().get_line_filters(), *self._nets)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Yield each action for the palette, its area first."""
@@ -110,7 +117,7 @@ class KvtopApp(App[None]):
     def on_mount(self) -> None:
         """Show the first screen; everything that takes long comes after it."""
         self._listen_to_signals()
-        self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh(layout=True))
+        self.app_resume_signal.subscribe(self, lambda _: self._draw_all())
         self.call_after_refresh(self._begin)
 
     def exit(self, result: None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
@@ -123,6 +130,10 @@ class KvtopApp(App[None]):
         self.feeds.stop()
         if self._watch is not None:
             self._watch.stop()
+
+    def on_resize(self) -> None:
+        """Draw all of the next frame: terminals move what they show about."""
+        self._frame.forget()
 
     def post_display_hook(self) -> None:
         """Wait with the next frame until the terminal has this one."""
@@ -231,6 +242,10 @@ class KvtopApp(App[None]):
         svg = self.export_screenshot(title="kvtop")
         self.notify(hand_over.write_screenshot(svg, self.launch.settings.runs.dir.parent), markup=False)
 
+    def action_redraw(self) -> None:
+        """Draw all anew, whatever another program has left on the screen."""
+        self._draw_all()
+
     def action_suspend(self) -> None:
         """Go back to the shell."""
         self.action_suspend_process()
@@ -239,11 +254,43 @@ class KvtopApp(App[None]):
         """Leave at Ctrl+C, as every other tool does."""
         self.exit()
 
+    def _make_nets(self) -> tuple[LineFilter, ...]:
+        """Return our filters. Textual's own for NO_COLOR turns the terminal's default colours into black."""
+        nets: list[LineFilter] = [NoColor()] if self.no_color else []
+        nets.append(ControlFilter())
+        if self.glyphs.ascii:
+            nets.append(AsciiFilter())
+        return tuple(nets)
+
+    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+        """Send only what the terminal does not show yet."""
+        super()._display(screen, self._frame.thrifty(renderable))
+
+    def _fatal_error(self) -> None:
+        """End at an error that nobody foresaw. Textual's own words would show the values of variables."""
+        if not self._exit_renderables:
+            self.panic(Text(str(self._kept(self._exception)), no_wrap=True, overflow="ignore"))
+
+    def _thread_failed(self, told: threading.ExceptHookArgs) -> None:
+        """Show that a thread has ended; Python's own words would stand across the screen."""
+        if self._watch is None or not self._watch.is_lost():
+            self.post_message(FailureShown(self._kept(told.exc_value)))
+
+    def _kept(self, error: BaseException | None) -> Failure:
+        from kvtop.ui import crash
+
+        return crash.keep(error or RuntimeError("no error is known"), self.launch.environ)
+
+    def _draw_all(self) -> None:
+        self._frame.forget()
+        self.screen.refresh(layout=True)
+
     def _begin(self) -> None:
         self.feeds.start()
         self.set_interval(1.0, self._second)
         self.complain(self._complaints)
         if not self.is_headless:
+            threading.excepthook = self._thread_failed
             gc.freeze()
             gc.enable()
             loop = asyncio.get_running_loop()

@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from kvtop.settings.charset import speaks_utf8
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+__all__ = ["COLOR_CHOICES", "FEW_COLORS", "color_system", "speaks_utf8"]
 
 COLOR_CHOICES = ("auto", "truecolor", "256", "16", "none")
 
@@ -16,7 +20,6 @@ FEW_COLORS = "standard"
 _BY_CHOICE = {"truecolor": "truecolor", "256": "256", "16": FEW_COLORS, "none": FEW_COLORS}
 _MANY_COLORS_WORDS = ("truecolor", "24bit")
 _SIXTEEN = re.compile(r"linux|vt\d*|cons25|ansi|xterm-color|.*-16color|(?:screen|tmux)(?:\..*|-(?!256).*)?")
-_COERCED = "C.UTF-8"
 
 
 def color_system(choice: str, environ: Mapping[str, str]) -> str:
@@ -30,16 +33,3 @@ def color_system(choice: str, environ: Mapping[str, str]) -> str:
     if environ.get("COLORTERM", "").strip().lower() in _MANY_COLORS_WORDS:
         return "truecolor"
     return FEW_COLORS if _SIXTEEN.fullmatch(environ.get("TERM", "").strip().lower()) else "256"
-
-
-def speaks_utf8(environ: Mapping[str, str]) -> bool:
-    """Return whether the locale is a UTF-8 one: the first of LC_ALL, LC_CTYPE and LANG that is set decides.
-
-    Python sets LC_CTYPE where LANG is `C` (PEP 538), so there LANG decides. With none set Unicode is
-    assumed, as in most containers it is the terminal outside that counts.
-    """
-    lang = environ.get("LANG", "")
-    named = environ.get("LC_ALL") or environ.get("LC_CTYPE") or lang
-    if not environ.get("LC_ALL") and named == _COERCED and lang in ("C", "POSIX"):
-        named = lang
-    return not named or "utf8" in named.lower().replace("-", "")

@@ -39,11 +39,12 @@ class Case:
     records: tuple[RequestRecord, ...]
     gpu_csv: bytes = b""
     processes_csv: bytes = b""
-    base_window: tuple[float, float] | None = BASE_WINDOW
+    base_windows: tuple[tuple[float, float], ...] = (BASE_WINDOW,)
     path: str = "local"
     price: Price | None = None
     simulated: bool = False
     state: str = "done"
+    over_context: dict[int, int | None] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
         """Analyse, and insist on plain JSON."""
@@ -54,10 +55,11 @@ class Case:
             path=self.path,
             gpu_csv=self.gpu_csv,
             processes_csv=self.processes_csv,
-            base_window=self.base_window,
+            base_windows=self.base_windows,
             price=self.price,
             simulated=self.simulated,
             state=self.state,
+            over_context=self.over_context,
         )
         plain: dict[str, Any] = json.loads(json.dumps(document, allow_nan=False))
         assert plain == document

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kvtop.analysis.cache_findings import hit_block
-from kvtop.analysis.request_findings import failure_code
+from kvtop.analysis.cells import failure_code
 from kvtop.model.failure import Failure
 from kvtop.model.quantity import MIB
 from tests.analysis.planted import Growing, elsewhere, gpu_csv, on_cpu, on_gpu, plan, processes_csv, ticks
@@ -257,3 +257,55 @@ def test_cached_never_reported() -> None:
     assert finding["severity"] == "warning"
     assert "reused prompts took 0.10 of the cold TTFT" in finding["text"]
     assert "cached_never_reported" not in cold.change("4096/cold/1", cached_tokens=0).findings()
+
+
+def test_noisy_decode() -> None:
+    speeds = {"4096/cold/1": 144.0, "4096/cold/2": 518.0, "4096/cold/3": 2179.0}
+    case = elsewhere()
+    assert "noisy_decode" not in case.findings()
+    for cell, speed in speeds.items():
+        case = case.change(cell, decode_tok_s=speed, last_token_s=0.6)
+    finding = case.findings()["noisy_decode"]
+    assert "4,096 cold: 144 – 2,179" in finding["text"]
+    assert "ask for longer ones (--max-tokens" in finding["hint"]
+    assert "Other load" in case.change("4096", last_token_s=9.0).findings()["noisy_decode"]["hint"]
+    assert "noisy_decode" not in elsewhere().change("4096/cold/2", decode_tok_s=60.0).findings()
+
+
+def test_where_no_length_fits_nobody_is_told_to_resume() -> None:
+    case = elsewhere(plan((65536, 131072))).fail("", "context_length", limit_tokens=16384)
+    found = case.findings()
+    assert "start a new scan" in found["nothing_measured"]["hint"]
+    assert "resume the run" not in str(found)
+    assert "start a new scan" in found["over_context"]["hint"]
+    one = elsewhere(plan((4096, 131072))).fail("4096", "timeout").fail("131072", "context_length")
+    assert "resume the run" in one.findings()["nothing_measured"]["hint"]
+
+
+def test_lengths_left_out_unsent_are_told_and_not_taken_for_missing() -> None:
+    case = elsewhere(plan((65536, 131072)))
+    unsent = replace(case, records=(), over_context={65536: 16384, 131072: 16384})
+    found = unsent.findings()
+    text = found["over_context"]["text"]
+    assert (
+        text == "Prompts of 65,536, 131,072 tokens do not fit the context of 16,384 tokens and were not sent."
+    )
+    assert "start a new scan" in found["nothing_measured"]["hint"]
+    some = case.fail("65536/cold/1", "context_length")
+    some = replace(some, records=some.records[:1], over_context={65536: None, 131072: None})
+    assert "131,072 tokens were not sent." in some.findings()["over_context"]["text"]
+    assert some.findings()["over_context"]["evidence"]["not_sent"] == [131072]
+
+
+def test_lengths_left_out_unsent_are_not_the_budgets_doing() -> None:
+    case = elsewhere(plan((4096, 131072), max_total_tokens=50_000))
+    case = replace(case, records=case.records[:3])
+    assert "budget_reached" in case.findings()
+    assert "budget_reached" not in replace(case, over_context={131072: 65536}).findings()
+
+
+def test_the_hint_of_a_refused_length_is_not_that_of_another_failure() -> None:
+    case = elsewhere().fail("4096/cold/1", "context_length")
+    failure = Failure("timeout", "Too slow.", "Wait longer.")
+    finding = case.change("8192/cold/1", failure=failure).findings()["requests_failed"]
+    assert finding["hint"] == "Wait longer."

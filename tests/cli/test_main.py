@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import kvtop as package
@@ -57,3 +59,74 @@ def test_demo_may_stand_before_the_command(kvtop: Kvtop) -> None:
     ran = kvtop("--demo", "status", "--json")
     assert ran.code == 0
     assert ran.json["gpu_source"] == "simulated"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "flag", "command"),
+    [
+        (("scan", "--lenghts", "4k"), "--lengths", "kvtop scan"),
+        (("runs", "resume", "--max-total-token=4k", "--pidd", "3"), "--pid", "kvtop runs resume"),
+        (("--demoo",), "--demo", "kvtop"),
+        (("status", "--jsno"), "--json", "kvtop status"),
+    ],
+)
+def test_an_unknown_flag_names_the_nearest_and_its_commands_help(
+    kvtop: Kvtop, arguments: tuple[str, ...], flag: str, command: str
+) -> None:
+    ran = kvtop(*arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"did you mean {flag}?" in ran.err
+    assert f"Try '{command} --help'." in ran.err
+
+
+def test_descriptions_keep_their_capitals(kvtop: Kvtop) -> None:
+    assert "One reading of the GPUs and" in kvtop("status", "--help").out
+    assert "The memory sampler alone, into a CSV." in kvtop("sample", "--help").out
+
+
+def test_the_default_of_run_is_told(kvtop: Kvtop) -> None:
+    assert "`latest`, the default" in " ".join(kvtop("runs", "show", "--help").out.split())
+
+
+def test_json_alone_is_no_command(kvtop: Kvtop) -> None:
+    ran = kvtop("--json")
+    assert (ran.code, ran.out) == (2, "")
+    assert "--demo" in ran.err
+
+
+def test_a_variable_that_is_no_setting_is_warned_of_once(
+    kvtop: Kvtop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KVTOP_SCAN_LENGHTS", "4k")
+    monkeypatch.setenv("KVTOP_RUNS_DIR", "/tmp")
+    ran = kvtop("config", "show")
+    assert ran.code == 0
+    (line,) = ran.err.splitlines()
+    assert "KVTOP_SCAN_LENGHTS is no setting" in line
+    assert "Did you mean KVTOP_SCAN_LENGTHS?" in line
+
+
+@pytest.mark.parametrize(
+    "environment", [{"KVTOP_UI_ASCII": "true"}, {"LC_ALL": "C"}, {"LANG": "C", "LC_CTYPE": "C.UTF-8"}]
+)
+def test_ascii_where_it_is_asked_for(
+    kvtop: Kvtop, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str]
+) -> None:
+    for name in ("LC_ALL", "LC_CTYPE", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    assert "–" in kvtop("config", "show").out
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    for arguments in (("config", "show"), ("scan", "--help"), ("status", "--demo", "--json")):
+        ran = kvtop(*arguments)
+        assert ran.code == 0
+        assert ran.out.isascii()
+
+
+def test_the_settings_file_may_ask_for_ascii(kvtop: Kvtop, home: Path) -> None:
+    config = home / ".config/kvtop/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("[ui]\nascii = true\n")
+    assert kvtop("config", "show").out.isascii()
+    config.write_text("[ui]\nascii = true\nnonsense = 1\n")
+    assert kvtop("scan", "--help").code == 0

@@ -205,3 +205,40 @@ def test_a_profile_that_points_elsewhere_now_is_not_resumed(kvtop: Kvtop, home: 
     ran = kvtop("runs", "resume")
     assert ran.code == 2
     assert "Profile lab points to http://127.0.0.1:2" in ran.err
+
+
+def test_took_is_the_time_of_the_sessions_and_not_of_the_nights_between(kvtop: Kvtop) -> None:
+    folder = finished_run(EARLY)
+    with RunWriter(folder, resume=True) as writer:
+        writer.event(Event(EARLY + 50_000, "started", {"run": folder.id, "cells": 1}))
+        writer.event(Event(EARLY + 50_090, "note", {"code": "x", "text": "died after this"}))
+        writer.event(Event(EARLY + 90_000, "started", {"run": folder.id, "cells": 1}))
+        writer.event(Event(EARLY + 93_605, "finished", {"state": "done"}))
+    assert kvtop("runs", "list").out.splitlines()[1].split()[2] == "1h01m"
+
+
+def test_a_time_that_no_event_tells_is_unknown(kvtop: Kvtop) -> None:
+    finished_run(EARLY).events_jsonl.unlink()
+    assert kvtop("runs", "list").out.splitlines()[1].split()[2] == "–"
+
+
+def test_a_long_reason_is_told_below_its_run(kvtop: Kvtop) -> None:
+    broken = finished_run(EARLY)
+    broken.run_toml.unlink()
+    broken.run_toml.mkdir()
+    lines = kvtop("runs", "list").out.splitlines()
+    assert lines[1].split()[:2] == [broken.id, "unreadable"]
+    assert lines[2].startswith(f"  run.toml of {broken.id}:")
+    assert max(map(len, lines)) <= 80
+
+
+def test_the_report_ends_with_the_table_and_tells_what_was_read(kvtop: Kvtop) -> None:
+    folder = finished_run(EARLY)
+    with RunWriter(folder, resume=True) as writer:
+        for code, text in (("memory", "memory: old"), ("memory", "memory: GPU 0 H200")):
+            writer.event(Event(EARLY, "note", {"code": code, "text": text}))
+        writer.event(Event(EARLY, "note", {"code": "engine", "text": "engine: pid 7 python3"}))
+    lines = kvtop("runs", "show").out.splitlines()
+    assert lines[1:3] == ["engine: pid 7 python3", "memory: GPU 0 H200"]
+    assert lines[-2].split()[0] == "length"
+    assert lines[-1].split()[0] == "4k"

@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
+from kvtop.telemetry.gpu.detect import open_source
 from tests.cli.conftest import Kvtop
 
 
@@ -27,6 +30,26 @@ def test_a_host_without_this_gpu_says_so_and_reads_the_process(kvtop: Kvtop) -> 
     assert document["failures"][0]["text"]
 
 
-def test_a_process_that_is_not_there_is_told(kvtop: Kvtop) -> None:
-    document = kvtop("status", "--pid", "4194304", "--json").json
-    assert any("4194304" in failure["text"] for failure in document["failures"])
+@pytest.mark.parametrize("arguments", [(), ("--json",), ("--demo",)])
+def test_a_process_that_is_not_there_is_wrong_use(kvtop: Kvtop, arguments: tuple[str, ...]) -> None:
+    ran = kvtop("status", "--pid", "4194304", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert "There is no process 4194304" in ran.err
+
+
+def test_a_gpu_that_is_not_there_is_wrong_use(kvtop: Kvtop) -> None:
+    ran = kvtop("status", "--demo", "--gpus", "7")
+    assert (ran.code, ran.out) == (2, "")
+    assert "There is no GPU '7'" in ran.err
+    assert kvtop("status", "--demo", "--gpus", "0").code == 0
+
+
+def test_where_nothing_could_be_opened_the_source_is_none(
+    kvtop: Kvtop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "kvtop.cli.status.open_source", lambda gpus: open_source(simulator_url="http://127.0.0.1:1")
+    )
+    document = kvtop("status", "--json").json
+    assert document["gpu_source"] == "none"
+    assert document["failures"][0]["code"] == "simulator_unreachable"

@@ -73,8 +73,8 @@ def test_vllm(vllm_server: RunningServer) -> None:
     check_lengths(scanned)
     check_prefixes(vllm_server, scanned, block=128)
     codes = {finding["code"] for finding in scanned.document["findings"]}
-    # On a CPU the pool's pages become resident when a block is first used, which may show as a drift.
-    assert codes & {"pool_taken_at_start", "memory_drifts"}
+    # On a CPU the pool's pages become resident when a block is first used: a rise, but not the KV cache's.
+    assert codes & {"pool_taken_at_start", "memory_drifts", "rise_too_small"}
     assert scanned.document["kv_slope"] is None
 
 

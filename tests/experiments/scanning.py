@@ -78,6 +78,7 @@ async def scan(
     """Carry out `wanted` and return how it ended and all that was told."""
     log = MemoryLog()
     options.setdefault("sleep", Naps())
-    async with ApiClient(Endpoint(server.url, MODEL, **(endpoint or {})), timeout_s=30.0) as client:
+    asked = Endpoint(server.url, **{"model": MODEL, **(endpoint or {})})
+    async with ApiClient(asked, timeout_s=30.0) as client:
         outcome = await LengthScan(wanted, client, log, **options).run()
     return outcome, log

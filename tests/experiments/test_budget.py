@@ -1,15 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kvtop.experiments.budget import Budget, cost_tokens
+from kvtop.experiments.budget import Budget, cost_tokens, least_budget
 from kvtop.experiments.estimate import estimate_scan
 from kvtop.model.failure import Failure
-from kvtop.model.plan import Prefix
+from kvtop.model.plan import Prefix, ScanCell
 from kvtop.model.record import RequestRecord
 from tests.experiments.chat_server import CUT, ChatServer, serving
 from tests.experiments.scanning import plan, scan
@@ -22,6 +23,7 @@ def record(**changes: Any) -> RequestRecord:
 
 
 @settings(max_examples=25, deadline=None)
+@example(budget=115, prefix="cold", tokens_per_word=1.5, reports_usage=True)
 @given(
     budget=st.integers(50, 12_000),
     prefix=st.sampled_from(PREFIXES),
@@ -107,3 +109,21 @@ async def test_the_estimate_is_an_upper_bound(
     assert len(log.records) == estimate.requests
     assert sum(record.prompt_tokens or 0 for record in log.records) <= estimate.prompt_tokens
     assert sum(record.completion_tokens or 0 for record in log.records) <= estimate.completion_tokens
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+@pytest.mark.parametrize("length", [300, 3000])
+async def test_below_the_least_budget_nothing_can_be_measured(
+    server: ChatServer, prefix: Prefix, length: int
+) -> None:
+    wanted = plan(length, prefix=prefix)
+    least = least_budget(wanted.cells()[0], wanted.max_tokens, calibrated=False)
+    _, log = await scan(server, replace(wanted, max_total_tokens=least - 1))
+    assert log.sent == []
+
+
+def test_the_least_budget_of_a_resumed_run_holds_no_calibration() -> None:
+    cold, reused = ScanCell(1000, "cold", 1), ScanCell(1000, "reused", 1)
+    assert least_budget(cold, 4, calibrated=True) == 1024
+    assert least_budget(reused, 4, calibrated=True) == 2048
+    assert least_budget(cold, None, calibrated=True) == 1084

@@ -34,3 +34,9 @@ def test_the_cost_is_that_of_all_tokens_uncached() -> None:
 def test_without_a_price_there_is_no_cost() -> None:
     estimate = estimate_scan(ScanPlan(), local=False, price=Price("EUR"))
     assert (estimate.cost, estimate.currency) == (None, None)
+
+
+def test_a_calibration_that_is_kept_is_not_counted_again() -> None:
+    plan = ScanPlan(lengths=(1000,), repeats=2, max_tokens=10)
+    estimate = estimate_scan(plan, local=False, price=None, finished_cells={"1000/cold/1"}, calibrated=True)
+    assert (estimate.requests, estimate.prompt_tokens, estimate.completion_tokens) == (1, 1010, 10)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvtop.experiments.room import Room
+from kvtop.experiments.room import Room, can_fit
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,19 @@ def test_the_aim_is_the_target_or_up_to_one_percent_less_and_then_fits(
     assert target * 0.99 <= aim <= target
     if aim < target:
         assert aim + answer <= context
+
+
+@pytest.mark.parametrize(
+    ("target", "context", "fits"),
+    [
+        (2000, None, True),
+        (2000, 2000, True),
+        (2000, 1981, True),
+        (2000, 1980, False),
+        (131_072, 131_072, True),
+    ],
+)
+def test_what_can_fit_is_what_one_percent_less_leaves_room_for(
+    target: int, context: int | None, fits: bool
+) -> None:
+    assert can_fit(target, context) is fits

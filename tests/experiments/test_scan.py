@@ -107,10 +107,40 @@ async def test_a_length_over_the_context_ends_with_the_limit_and_the_run_goes_on
     with serving(context_tokens=1000, lists_context=False) as server:
         outcome, log = await scan(server, plan(400, 2000, 3000, repeats=2))
     assert outcome.end == "complete"
-    assert [cell for _, cell in log.sent] == ["400/cold/1", "400/cold/2", "2000/cold/1", "3000/cold/1"]
+    assert [cell for _, cell in log.sent] == ["400/cold/1", "400/cold/2", "2000/cold/1"]
     over = [note for note in log.notes if note["code"] == "over_context"]
     assert [(note["target_tokens"], note["limit_tokens"]) for note in over] == [(2000, 1000), (3000, 1000)]
     assert "the server's limit is 1,000 tokens" in over[0]["text"]
+    assert over[1]["text"] == "3,000 tokens were not sent: the server's limit is 1,000 tokens."
+
+
+async def test_a_server_that_names_no_limit_is_asked_each_length(server: ChatServer) -> None:
+    too_long = refusal(400, "context_length_exceeded")
+    server.faults.update({3: too_long, 4: too_long})
+    _, log = await scan(server, plan(2000, 3000, repeats=2))
+    assert [cell for _, cell in log.sent] == ["2000/cold/1", "3000/cold/1"]
+
+
+async def test_lengths_above_the_profiles_context_are_not_sent(server: ChatServer) -> None:
+    outcome, log = await scan(server, plan(400, 2000, 2100), endpoint={"context_window": 2000})
+    assert outcome.end == "complete"
+    assert [cell for _, cell in log.sent] == ["400/cold/1", "2000/cold/1"]
+    (note,) = log.notes
+    assert (note["code"], note["target_tokens"], note["limit_tokens"]) == ("over_context", 2100, 2000)
+    assert "the profile's context_window is 2,000 tokens" in note["text"]
+
+
+async def test_a_model_that_the_server_does_not_list_is_measured_with_a_warning(server: ChatServer) -> None:
+    outcome, log = await scan(server, plan(400), endpoint={"model": "other-1b"})
+    assert outcome.end == "complete"
+    assert log.codes == ["model_not_listed"]
+    assert log.notes[0]["text"].startswith("other-1b is not among the server's models (counted-1b)")
+
+
+async def test_a_resumed_run_says_nothing_twice_of_lengths_that_it_left_out() -> None:
+    with serving(template_tokens=300) as server:
+        _, log = await scan(server, plan(200, 600), earlier=Earlier(ended_lengths={200}))
+    assert log.notes == []
 
 
 async def test_over_context_in_the_middle_does_not_end_shorter_lengths_that_follow_in_pairs() -> None:

@@ -48,7 +48,7 @@ def colors_in(written: bytes) -> list[str]:
 def left_on(written: bytes) -> list[str]:
     """Return what of the terminal was changed and not put back."""
     text = written.decode()
-    last = {mode: state for mode, state in _MODE.findall(text)}
+    last = dict(_MODE.findall(text))
     left = [f"mode {mode}" for mode in _INTERACTIVE if last.get(mode) == "h"]
     if last.get(_CURSOR) == "l":
         left.append("hidden cursor")

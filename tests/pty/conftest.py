@@ -57,7 +57,9 @@ def fake_gpus(nvml_libraries: Path, tmp_path: Path) -> Callable[[str | bytes], F
 
     def make(script: str | bytes) -> FakeGpus:
         path, control = tmp_path / "script", tmp_path / "control"
-        path.write_bytes((script.encode() if isinstance(script, str) else script) + f"\ncontrol {control}\n".encode())
+        path.write_bytes(
+            (script.encode() if isinstance(script, str) else script) + f"\ncontrol {control}\n".encode()
+        )
         environ = {"FAKE_NVML_SCRIPT": str(path), "LD_LIBRARY_PATH": str(nvml_libraries / "new")}
         return FakeGpus(environ, control)
 

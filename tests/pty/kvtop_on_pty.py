@@ -15,6 +15,9 @@ from benchmarks.pty_app import PtyApp, Size
 DEADLINE_S = 40.0
 """How long anything may take on a machine that does other things too."""
 
+ESC = "\x1b[27u"
+"""Esc as a terminal with kitty's keyboard sends it: a bare one before another key would be taken for Alt."""
+
 _ROOT = str(Path(__file__).parents[2])
 _UNKNOWN_TO_PYTE = re.compile(rb"\x1b\[[<>=][0-?]*[ -/]*[@-~]|\x1b\[\?\d+\$p|\x1b\][^\x07]*\x07")
 _UNFINISHED = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*|\][^\x07]*)?\Z")
@@ -39,6 +42,7 @@ class KvtopOnPty(PtyApp):
             [sys.executable, "-P", "-m", "kvtop", *arguments],
             environment(environ or {}),
             size=size,
+            folder=Path(os.environ["HOME"]),
             bytes_per_s=bytes_per_s,
             prepare=prepare,
         )
@@ -77,6 +81,12 @@ class KvtopOnPty(PtyApp):
         """Read until some words have left the screen."""
         return self.until(lambda: words not in self.shown)
 
+    def leave(self, words: str) -> None:
+        """Press Esc where a dialog shows some words, and wait until they have gone."""
+        self.until(words)
+        self.press(ESC)
+        self.until_without(words)
+
     def started(self) -> str:
         """Wait for the first full screen."""
         return self.until(lambda: "quit" in self.lines[-1])
@@ -102,5 +112,7 @@ class KvtopOnPty(PtyApp):
 
 def environment(changes: dict[str, str]) -> dict[str, str]:
     """Return the environment of the test, on a terminal of 256 colours that shows Unicode."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("COLORTERM", "LC_ALL", "LC_CTYPE")}
+    kept = {
+        name: value for name, value in os.environ.items() if name not in ("COLORTERM", "LC_ALL", "LC_CTYPE")
+    }
     return {**kept, "PYTHONPATH": _ROOT, "TERM": "xterm-256color", "LANG": "C.UTF-8", **changes}

@@ -17,11 +17,10 @@ def tour(app: KvtopOnPty) -> bytes:
     """Show all kinds of things, and return what was written."""
     app.started()
     app.until("GiB")
-    for key, words in (("?", "Everywhere"), ("s", "Length scan"), ("r", "Runs"), ("t", "Theme")):
+    for key, words in (("?", "Esc closes"), ("s", "Length scan"), ("r", "Runs"), ("t", "Enter keeps")):
         app.press(key)
         app.until(words)
-        app.press("\x1b")
-        app.until("1 GPUs")
+        app.leave(words)
     app.quit()
     return bytes(app.written)
 

@@ -17,8 +17,7 @@ def test_first_screen_is_full(start: Callable[..., KvtopOnPty], size: tuple[int,
     app.started()
     assert app.lines[0].lstrip().startswith("kvtop")
     assert all(key in app.lines[-1] for key in KEYS)
-    for title in ("1 GPUs", "2 Requests", "3 Curves"):
-        assert title in app.shown
+    app.until(lambda: all(title in app.shown for title in ("1 GPUs", "2 Requests", "3 Curves")))
     app.until("No NVIDIA driver")
     app.quit()
     assert foreign_in(bytes(app.written)) == []

@@ -9,7 +9,7 @@ from tests.pty.kvtop_on_pty import KvtopOnPty
 
 def row_of(app: KvtopOnPty, gpu: int) -> str:
     """Return the line of a GPU; empty where there is none."""
-    rows = (line for line in app.lines if re.match(rf"\W*{gpu}\s", line))
+    rows = (line for line in app.lines if re.match(rf"[│ ]*{gpu}\W", line))
     return next(rows, "")
 
 

@@ -96,3 +96,13 @@ def test_the_calibration_comes_from_the_manifest(folder: RunFolder) -> None:
 def test_an_empty_folder_leaves_everything_to_do(folder: RunFolder) -> None:
     earlier = read_earlier(folder, MANIFEST)
     assert (earlier.requests_sent, earlier.spent_tokens) == (0, 0)
+
+
+@pytest.mark.parametrize("code", ["over_context", "length_too_short"])
+def test_lengths_that_were_left_out_unsent_are_not_missing(folder: RunFolder, code: str) -> None:
+    written(folder, record(1, "400/cold/1"))
+    with RunWriter(folder, resume=True) as writer:
+        writer.event(Event(1.0, "note", {"code": code, "text": "Left out.", "target_tokens": 9000}))
+        writer.event(Event(1.0, "note", {"code": code, "text": "Odd.", "target_tokens": "many"}))
+        writer.event(Event(1.0, "note", {"code": "waiting", "text": "Wait.", "target_tokens": 400}))
+    assert set(read_earlier(folder, MANIFEST).ended_lengths) == {9000}

@@ -95,7 +95,7 @@ def test_a_run_that_its_budget_ended_goes_on_with_a_larger_one(
 ) -> None:
     assert run_command_line(scan_arguments(server.url, "--max-total-tokens", "2400", "--json")) == 1
     assert json.loads(capsys.readouterr().out)["state"] == "cancelled"
-    assert run_command_line(["runs", "resume", "--json"]) == 1
+    assert run_command_line(["runs", "resume", "--json"]) == 2
     assert server.tokens_spent <= 2400
     document = resumed(capsys, "--max-total-tokens", "20000")
     assert [point["n"] for point in document["points"]] == [2, 2]

@@ -151,6 +151,8 @@ def test_a_path_to_telemetry_that_does_not_answer_is_noted(server: ChatServer, f
     source = open_source(simulator_url="http://127.0.0.1:1")
     result = run(assignment(server.url, plan(400, interval_s=INTERVAL_S), source), folder)
     assert result.state == "done"
-    codes = [event.data["code"] for event in read_events(folder).events if event.type == "note"]
-    assert codes == ["simulator_unreachable"]
+    notes = [event.data for event in read_events(folder).events if event.type == "note"]
+    assert [note["code"] for note in notes] == ["engine", "memory", "simulator_unreachable"]
+    assert notes[1]["text"] == "memory: none of this host"
+    assert notes[2]["text"].startswith("No GPU is read: No simulated GPU")
     assert len(read_requests(folder).records) == 3

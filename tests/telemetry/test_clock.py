@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvtop.telemetry.clock import NO_LATENESS, Deadlines, LatenessLog, SystemClock, summarise
+from kvtop.telemetry.clock import NO_LATENESS, Deadlines, LatenessLog, SystemClock
 
 
 def test_deadlines_are_multiples_of_the_interval() -> None:
@@ -49,7 +49,7 @@ def test_lateness_by_nearest_rank() -> None:
     log = LatenessLog()
     for milliseconds in range(100, 0, -1):
         log.add(milliseconds / 1000)
-    lateness = summarise(*log.snapshot())
+    lateness = log.summary()
     assert (lateness.n, lateness.p50_s, lateness.p95_s, lateness.p99_s) == (100, 0.05, 0.095, 0.099)
     assert lateness.max_s == 0.1
 
@@ -59,12 +59,12 @@ def test_the_worst_is_remembered_beyond_the_kept_ticks(monkeypatch: pytest.Monke
     log = LatenessLog()
     for late_s in (9.0, *[0.001] * 20):
         log.add(late_s)
-    lateness = summarise(*log.snapshot())
+    lateness = log.summary()
     assert (lateness.n, lateness.p99_s, lateness.max_s) == (21, 0.001, 9.0)
 
 
 def test_no_tick_has_no_lateness() -> None:
-    assert summarise(*LatenessLog().snapshot()) == NO_LATENESS
+    assert LatenessLog().summary() == NO_LATENESS
     assert NO_LATENESS.p99_s is None
 
 

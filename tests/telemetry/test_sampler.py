@@ -155,6 +155,13 @@ def test_rare_ticks_read_several_process_lists() -> None:
     assert [source.reads["processes", gpu] for gpu in range(8)] == [3, 3, 3, 3, 2, 2, 2, 2]
 
 
+@pytest.mark.parametrize(("gpus", "reads"), [(2, [3, 3]), (8, [2, 2, 1, 1, 1, 1, 1, 1])])
+def test_process_lists_of_many_gpus_are_read_more_rarely(gpus: int, reads: list[int]) -> None:
+    source = ScriptedSource(gpus=gpus)
+    sample_for(50, source, interval_s=0.1, process_interval_s=2.0, process_gap_s=0.6)
+    assert [source.reads["processes", gpu] for gpu in range(gpus)] == reads
+
+
 def test_failing_field_backs_off_and_leaves_the_others() -> None:
     def no_power(device: GpuDevice, query: Query) -> None:
         if query is POWER and device.index == 0:

@@ -20,7 +20,6 @@ from kvtop.ui.widgets.request_log import RequestLog
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rich.console import RenderableType
     from textual.app import ComposeResult
     from textual.pilot import Pilot
     from textual.screen import Screen
@@ -114,7 +113,7 @@ class LogApp(App[None]):
     def on_request_log_chosen(self, event: RequestLog.Chosen) -> None:
         self.chosen.append(event.record)
 
-    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+    def _display(self, screen: Screen[Any], renderable: Any) -> None:
         if isinstance(renderable, CompositorUpdate):
             self.written.append(renderable.render_segments(Console(color_system="256")))
         super()._display(screen, renderable)

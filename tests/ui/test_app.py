@@ -283,3 +283,25 @@ async def test_dialogs_bear_a_terminal_that_changes_its_size(
         await pilot.pause()
         assert isinstance(running.screen, Cockpit)
         assert "1 GPUs" in text_of(running)
+
+
+async def test_filters_stay_the_same_objects_so_that_filtered_lines_are_kept() -> None:
+    running = app({"ui.ascii": True})
+    async with running.run_test():
+        first, second = running.get_line_filters(), running.get_line_filters()
+    assert [id(one) for one in first] == [id(one) for one in second]
+    assert {type(one).__name__ for one in first} >= {"ControlFilter", "AsciiFilter"}
+
+
+async def test_screen_is_drawn_anew_when_asked_and_after_another_size(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    running = app()
+    forgotten: list[str] = []
+    async with running.run_test(size=(120, 40)) as pilot:
+        monkeypatch.setattr(running._frame, "forget", lambda: forgotten.append("all"))
+        await pilot.press("ctrl+l")
+        assert len(forgotten) == 1
+        await pilot.resize_terminal(100, 30)
+        await pilot.pause()
+        assert len(forgotten) > 1

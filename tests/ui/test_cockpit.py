@@ -5,7 +5,7 @@ import pytest
 from kvtop.model.record import RequestRecord
 from kvtop.ui.app import KvtopApp
 from kvtop.ui.arrangement import CURVES, FINDINGS, GPUS, PANELS, REQUESTS, arrange
-from kvtop.ui.messages import FindingsChanged, ProgressTold, RequestsArrived, RunOpened
+from kvtop.ui.messages import FindingsChanged, GpuSnapshot, ProgressTold, RequestsArrived, RunOpened
 from kvtop.ui.screens.cockpit import Cockpit
 from kvtop.ui.widgets.request_log import RequestLog
 from tests.ui import gpu_host
@@ -216,3 +216,15 @@ async def test_tabs_leave_the_room_of_borders_to_the_content(ascii_only: bool) -
         await pilot.press("2")
         await pilot.pause()
         assert running.cockpit.query_one(RequestLog).region.width == 80
+
+
+async def test_bands_of_the_history_are_named_after_their_gpus() -> None:
+    running = app()
+    async with running.run_test(size=(120, 40)) as pilot:
+        running.feeds.stop()
+        first, second = gpu_host.gpu(4), gpu_host.gpu(7)
+        history = {reading.device.uuid: (0.5,) * 300 for reading in (first, second)}
+        running.cockpit.show_gpus(GpuSnapshot((first, second), (), gpu_host.RUNNING, history, {}))
+        await pilot.pause()
+        labels = [running.cockpit._history.render_line(y).text[:8].split() for y in range(20)]
+    assert [label[0] for label in labels if label and label[0] in ("4", "7")] == ["4", "7"]

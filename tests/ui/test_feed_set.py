@@ -1,13 +1,19 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
 
 from kvtop.ui.feed_set import RUN_SAMPLES_KEEP_S, FeedSet
+from kvtop.ui.messages import GpuSnapshot
 from tests.ui import gpu_host
 from tests.ui.launching import launch
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from textual.message import Message
+
+    from kvtop.ui.feeds.runs import RunFeed
 
 
 def test_samples_of_a_live_run_stand_before_our_own() -> None:
@@ -37,3 +43,20 @@ def test_an_event_loop_that_has_ended_is_no_error() -> None:
         raise RuntimeError("Event loop is closed")
 
     FeedSet(launch(), post)._post_own(gpu_host.snapshot(gpu_host.gpu(0)))
+
+
+def test_run_feed_learns_the_names_of_the_gpus_once() -> None:
+    class Runs:
+        def __init__(self) -> None:
+            self.named: list[Mapping[str, str]] = []
+
+        def name_gpus(self, names: Mapping[str, str]) -> None:
+            self.named.append(names)
+
+    feeds, runs = FeedSet(launch(), lambda message: None), Runs()
+    feeds._runs = cast("RunFeed", runs)
+    snapshot = gpu_host.snapshot(gpu_host.gpu(0), gpu_host.gpu(1))
+    named = replace(snapshot.status, devices=tuple(reading.device for reading in snapshot.readings))
+    for status in (snapshot.status, named, named):
+        feeds._post_own(GpuSnapshot(snapshot.readings, (), status, {}, {}))
+    assert runs.named == [{reading.device.uuid: reading.device.name for reading in snapshot.readings}]

@@ -99,6 +99,19 @@ def test_host_without_a_gpu_says_why() -> None:
     assert told_status.failures[0].code == "no_gpu"
 
 
+def test_gpus_that_come_later_are_found() -> None:
+    source = ScriptedSource(gpus=0)
+    with running(source) as (_, told):
+        waiting = told.until_states("waiting").status
+        source.devices = ScriptedSource(gpus=1).devices
+        found = told.until_states("running")
+        while not found.readings:
+            found = told.next()
+    assert waiting.retry_in_s is not None
+    assert found.status.retry_in_s is None
+    assert found.readings[0].device.uuid == "GPU-0"
+
+
 def test_snapshots_come_half_a_second_apart_at_most() -> None:
     with running(ScriptedSource()) as (feed, told):
         feed.pace(0.01)

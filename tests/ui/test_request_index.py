@@ -185,7 +185,7 @@ FILTERS = [
     "tag=reused prompt>3.92k",
     "prompt>=4010 prompt<4020",
     "ttft>8s",
-    "ttft<600ms",
+    "ttft<1600ms",
     "cached:none",
     "status=429",
     "rate_limit",

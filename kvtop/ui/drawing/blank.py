@@ -19,6 +19,8 @@ _MEMORY_REASONS = (
     "memory_not_watched",
     "memory_drifts",
     "memory_noisy",
+    "rise_too_small",
+    "slope_unclear",
     "base_missing",
     "short_decode",
     "others_moved",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ DOTS_HIGH = 4
 _LEFT = (0, 0x40, 0x44, 0x46, 0x47)
 _RIGHT = (0, 0x80, 0xA0, 0xB0, 0xB8)
 _BRAILLE = tuple(chr(0x2800 + left + right) if left + right else " " for left in _LEFT for right in _RIGHT)
+_LOWEST = -math.inf
 _STEPS = " .:|#"
 _ASCII = tuple(_STEPS[max(left, right)] for left in range(5) for right in range(5))
 _MARKS = (" ", "⠘", "⠃", "⠛")
@@ -71,19 +73,14 @@ def peaks(values: Sequence[float | None], columns: int, window: int, total: int)
         return [None] * max(columns, 0)
     newest = (total * columns - 1) // window
     kept_from = total - len(values)
-    return [
-        _peak(values, column * window // columns - kept_from, (column + 1) * window // columns - kept_from)
-        for column in range(newest - columns + 1, newest + 1)
-    ]
+    known = [_LOWEST if value is None or not math.isfinite(value) else value for value in values]
+    bins = [column * window // columns - kept_from for column in range(newest - columns + 1, newest + 2)]
+    return [_peak(known, start, end) for start, end in pairwise(bins)]
 
 
-def _peak(values: Sequence[float | None], start: int, end: int) -> float | None:
-    known = [
-        value
-        for value in values[max(start, 0) : max(end, start + 1, 0)]
-        if value is not None and math.isfinite(value)
-    ]
-    return max(known, default=None)
+def _peak(known: Sequence[float], start: int, end: int) -> float | None:
+    peak = max(known[max(start, 0) : max(end, start + 1, 0)], default=_LOWEST)
+    return None if peak == _LOWEST else peak
 
 
 def _dots(value: float | None, low: float, high: float, dots: int) -> int:

@@ -24,6 +24,9 @@ SHORTEST_PACE_S = 0.5
 """Time between two snapshots: nobody reads numbers faster."""
 SLOW_INTERVAL_S = 1.0
 """Sampling interval while a run is live, whose own samples are drawn."""
+PROCESS_GAP_S = 0.6
+"""Time between two process lists: each holds a lock of the whole driver for some 9 ms
+(MangoHud#2104), and nobody looks at them most of the time. 8 GPUs are then listed every 5 s."""
 
 _AFTER_THE_SECOND_S = 0.05
 _RESTART_PATIENCE_S = 0.3
@@ -105,7 +108,12 @@ class GpuFeed:
 
         self._interval_s = self._wanted_interval_s
         sampler = Sampler(
-            source, self._state.add, interval_s=self._interval_s, engine_pid=self._engine_pid, retry=True
+            source,
+            self._state.add,
+            interval_s=self._interval_s,
+            engine_pid=self._engine_pid,
+            process_gap_s=PROCESS_GAP_S,
+            retry=True,
         )
         self._sampler = sampler
         sampler.start()

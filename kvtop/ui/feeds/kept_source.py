@@ -20,6 +20,8 @@ class KeptSource:
 
     def __init__(self, source: GpuSource) -> None:
         self._source = source
+        self._substitute = source if isinstance(source, SubstituteSource) else None
+        self._changing = source if isinstance(source, ChangingSource) else None
         self._devices: tuple[GpuDevice, ...] | None = None
         self._finishing = False
 
@@ -31,7 +33,7 @@ class KeptSource:
     @property
     def note(self) -> Failure | None:
         """What is read instead of what should be."""
-        return self._source.note if isinstance(self._source, SubstituteSource) else None
+        return self._substitute.note if self._substitute else None
 
     def finish(self) -> None:
         """Let the next `close` be the last one. Callable from any thread."""
@@ -45,7 +47,7 @@ class KeptSource:
 
     def list_again(self) -> tuple[GpuDevice, ...] | None:
         """Return the GPUs there are now, None for no change."""
-        devices = self._source.list_again() if isinstance(self._source, ChangingSource) else None
+        devices = self._changing.list_again() if self._changing else None
         self._devices = devices or self._devices
         return devices
 

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from kvtop.runs.disk import open_regular
-from kvtop.telemetry.clock import LatenessLog, summarise
+from kvtop.telemetry.clock import LatenessLog
 from kvtop.telemetry.sample import SamplerStatus
 from kvtop.ui.feeds.line_tail import LineTail
 from kvtop.ui.feeds.sample_rows import gpu_readings, process_readings
@@ -41,7 +41,7 @@ class RunSamples:
         self._lateness = LatenessLog()
 
     def snapshot(self, names: Mapping[str, str]) -> GpuSnapshot | None:
-        """Return the newest samples, None when there is nothing new. Raises KvtopError `unreadable_run`."""
+        """Return the newest samples, None without any of a GPU. Raises KvtopError `unreadable_run`."""
         rows = self._process_tail.read().lines
         self._take_processes(process_readings(rows))
         lines = self._gpu_tail.read().lines
@@ -51,7 +51,7 @@ class RunSamples:
             self._base_bytes = _base_bytes(self._folder.gpu_csv)
         for reading in gpu_readings(lines, names):
             self._take(reading)
-        return self._snapshot() if self._latest or self._processes else None
+        return self._snapshot() if self._latest else None
 
     def _take(self, reading: GpuReading) -> None:
         uuid = reading.device.uuid
@@ -77,7 +77,7 @@ class RunSamples:
         last_ts = max((reading.ts for reading in readings), default=None)
         age_s = None if last_ts is None else max(self._clock() - last_ts, 0.0)
         devices = tuple(reading.device for reading in readings)
-        lateness = summarise(*self._lateness.snapshot())
+        lateness = self._lateness.summary()
         return GpuSnapshot(
             readings=readings,
             processes=tuple(self._processes.values()),

@@ -92,7 +92,8 @@ class RunStory:
         self._spent_tokens = _count(data.get("spent_tokens"))
 
     def _note(self, data: Mapping[str, Any]) -> None:
-        self._text = clean_text(data.get("text", ""))
+        if data.get("code") != "base":
+            self._text = clean_text(data.get("text", ""))
 
     def _finished(self, data: Mapping[str, Any]) -> None:
         self._end = _ENDED.get(str(data.get("state")))

@@ -101,7 +101,7 @@ def _rank(column: Column, *, priced: bool) -> float:
 def _widened(columns: Sequence[Column], spare: int) -> tuple[PlacedColumn, ...]:
     """Give the state what it can use first, then the others from the last one on."""
     widths = {}
-    for column in sorted(reversed(columns), key=lambda column: column.name != "state"):
+    for column in sorted(columns, key=lambda column: (column.name != "state", -COLUMNS.index(column))):
         extra = min(max(spare, 0), max(column.most - column.width, 0))
         spare -= extra
         widths[column.name] = column.width + extra

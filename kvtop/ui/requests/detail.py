@@ -118,6 +118,8 @@ def _times(record: RequestRecord) -> Iterator[Field]:
         yield Field("was due", _moment(record.scheduled_ts), "plan")
     kept = "none: kept connection" if record.connect_s is None and record.status is not None else UNKNOWN
     yield Field("connect", kept if record.connect_s is None else exact_seconds(record.connect_s), _CLIENT)
+    yield Field("headers", _seconds(record.headers_s), _CLIENT)
+    yield Field("first event", _seconds(record.first_event_s), _CLIENT)
     yield Field("first token (TTFT)", _seconds(record.ttft_s), _CLIENT)
     yield Field("first visible text", _seconds(record.ttft_answer_s), _CLIENT)
     yield Field("last token", _seconds(record.last_token_s), _CLIENT)

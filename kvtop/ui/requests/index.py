@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from array import array
 from collections import OrderedDict
 from itertools import accumulate
 from threading import Lock
@@ -15,6 +13,7 @@ from kvtop.model.failure import Failure
 from kvtop.model.record import RequestRecord
 from kvtop.runs.disk import open_regular
 from kvtop.runs.foreign import parse_object, typed_fields
+from kvtop.ui.requests.line_places import LinePlaces, head_of, key_of, read_at
 from kvtop.ui.requests.log_row import LogRow
 
 if TYPE_CHECKING:
@@ -31,18 +30,13 @@ KEPT_ROWS = 1024
 LONGEST_LINE = 16 << 20
 """A longer line, in bytes, is shown as unreadable."""
 
-_ID_START = b'{"id":"'
-_ID = re.compile(rb'\s*\{\s*"id"\s*:\s*"((?:[^"\\]|\\.)*)"')
 _SPAN_BYTES = 1 << 21
 """Rows that lie so close are read at once."""
-_HEAD_BYTES = 512
-"""Where the id of a line must be."""
 
 
 class FileIndex:
-    """The lines of one file, unique by id (the last one counts).
+    """The lines of one file, unique by id (the last one counts). Safe to use from several threads.
 
-    All methods may be called by any thread.
     A file that is not there has no rows.
     """
 
@@ -50,8 +44,8 @@ class FileIndex:
         self.path = path
         self.run_id = run_id
         self._lock = Lock()
-        self._older = _Places()
-        self._newer = _Places()
+        self._older = LinePlaces()
+        self._newer = LinePlaces()
         self._keys: set[int] = set()
         self._file_id: tuple[int, int] | None = None
         self._unread_bytes: int | None = None
@@ -145,7 +139,7 @@ class FileIndex:
         start = max(end - CHUNK_BYTES, 0)
         if self.complete:
             return
-        pieces = _read(file, start, end - start).split(b"\n")
+        pieces = read_at(file, start, end - start).split(b"\n")
         begins = list(accumulate((len(piece) + 1 for piece in pieces[:-1]), initial=start))
         ends: list[int | None] = [b + len(p) for b, p in zip(begins, pieces, strict=True)]
         ends[-1] = self._line_end
@@ -153,13 +147,13 @@ class FileIndex:
             self._newer_from = begins[-1]
         first = 0 if start == 0 else 1
         lines = zip(begins[first:], ends[first:], pieces[first:], strict=True)
-        self._add_older([(b, e - b, _head(file, b, e, p)) for b, e, p in lines if e is not None and e > b])
+        self._add_older([(b, e - b, head_of(file, b, e, p)) for b, e, p in lines if e is not None and e > b])
         self._line_end, self._unread_bytes, self.complete = ends[0], start, start == 0
 
     def _add_older(self, lines: list[tuple[int, int, bytes]]) -> None:
         """Take lines in the order of the file. One whose id stands further on is left out."""
         lines.reverse()
-        keys = [_key(head) for _, _, head in lines]
+        keys = [key_of(head) for _, _, head in lines]
         if None in keys or len(set(keys)) < len(keys) or not self._keys.isdisjoint(keys):
             lines = [line for line, key in zip(lines, keys, strict=True) if self._is_new(key)]
         else:
@@ -176,13 +170,13 @@ class FileIndex:
     def _step_on(self, file: BinaryIO) -> bool:
         """Take whole lines from where the last ended. Return whether there were some."""
         start = self._newer_from
-        data = _read(file, start, CHUNK_BYTES)
+        data = read_at(file, start, CHUNK_BYTES)
         if len(data) == CHUNK_BYTES and b"\n" not in data:
-            data = _read(file, start, LONGEST_LINE)
+            data = read_at(file, start, LONGEST_LINE)
         pieces = data[: data.rfind(b"\n") + 1].split(b"\n")[:-1]
         begins = accumulate((len(piece) + 1 for piece in pieces), initial=start)
         lines = [(b, len(p), p) for b, p in zip(begins, pieces, strict=False) if p]
-        if not all(self._is_new(_key(piece)) for piece in pieces if piece):
+        if not all(self._is_new(key_of(piece)) for piece in pieces if piece):
             self.outdated = True
             return False
         self._newer_from += sum(len(piece) + 1 for piece in pieces)
@@ -211,52 +205,12 @@ class FileIndex:
         places = [self._place(number) for number in numbers]
         base = places[0][0]
         size = places[-1][0] + places[-1][1] - base
-        data = _read(file, base, size) if size <= LONGEST_LINE else b""
+        data = read_at(file, base, size) if size <= LONGEST_LINE else b""
         for number, (start, length) in zip(numbers, places, strict=True):
             yield number, data[start - base : start - base + length]
 
     def _place(self, number: int) -> tuple[int, int]:
         return self._older[-1 - number] if number < 0 else self._newer[number]
-
-
-class _Places:
-    """Where lines begin and how long they are, in twelve bytes a line."""
-
-    def __init__(self) -> None:
-        self._starts = array("Q")
-        self._lengths = array("Q")
-
-    def __len__(self) -> int:
-        return len(self._lengths)
-
-    def __getitem__(self, place: int) -> tuple[int, int]:
-        return self._starts[place], self._lengths[place]
-
-    def extend(self, lines: Sequence[tuple[int, int, bytes]]) -> None:
-        """Add lines. The length comes last: it is what says that there is one."""
-        self._starts.extend([start for start, _, _ in lines])
-        self._lengths.extend([length for _, length, _ in lines])
-
-
-def _read(file: BinaryIO, start: int, size: int) -> bytes:
-    return os.pread(file.fileno(), size, start)
-
-
-def _head(file: BinaryIO, begin: int, end: int, piece: bytes) -> bytes:
-    """Return the beginning of a line of which `piece` may hold too little."""
-    if len(piece) >= _HEAD_BYTES or begin + len(piece) == end:
-        return piece
-    return _read(file, begin, min(end - begin, _HEAD_BYTES))
-
-
-def _key(head: bytes) -> int | None:
-    """Return a number for the id of a line, None where it has none. Two ids share one in 10¹³ cases."""
-    if head.startswith(_ID_START):
-        end = head.find(b'"', len(_ID_START))
-        if end >= 0 and b"\\" not in (name := head[len(_ID_START) : end]):
-            return hash(name)
-    match = _ID.match(head, 0, _HEAD_BYTES)
-    return hash(match[1]) if match else None
 
 
 def _parsed(line: bytes, run_id: str) -> LogRow:

@@ -23,6 +23,7 @@ from kvtop.ui.arrangement import (
     Arrangement,
     arrange,
 )
+from kvtop.ui.gpu_names import gpu_index
 from kvtop.ui.key_bindings import bindings_of
 from kvtop.ui.scan_view import findings_of
 from kvtop.ui.widgets.curve_panel import CurvePanel
@@ -103,7 +104,8 @@ class Cockpit(Screen[None]):
         """Show the GPUs, or why there are none."""
         self._gpus.show(snapshot)
         self._history.display = bool(snapshot.history)
-        self._history.show(snapshot.history, tuple(self._spans))
+        names = {reading.device.uuid: gpu_index(reading.device) for reading in snapshot.readings}
+        self._history.show(snapshot.history, tuple(self._spans), names=names)
 
     def show_engine(self, view: EngineView | None) -> None:
         """Show what is known of the engine."""
@@ -193,7 +195,12 @@ class Cockpit(Screen[None]):
         self.notify(told, markup=False, timeout=2)
 
     def action_filter(self) -> None:
-        """Ask for a word to filter by."""
+        """Ask for a word to filter by, where there is something to filter."""
+        if not self._log.position.total:
+            self.notify("No request to filter yet.", markup=False, timeout=2)
+            return
+        if not self._panels[REQUESTS].display:
+            self.action_show_panel(REQUESTS)
         self._log.ask_filter()
 
     def action_scan(self) -> None:

@@ -80,7 +80,7 @@ class ProcessesScreen(ModalScreen[None]):
         self.app.call_later(self._show, rows, "\n".join(_notes(snapshot, rows)))
 
     def _show(self, rows: tuple[ProcessRow, ...], words: str) -> None:
-        if not self.is_mounted:
+        if not self.query("#process-table"):  # read while the screen was being taken down
             return
         if rows != self._rows:
             self._rows = rows

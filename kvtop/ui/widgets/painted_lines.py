@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len, set_cell_size
@@ -89,7 +90,7 @@ class PaintedLines(Widget):
     def render_line(self, y: int) -> Strip:
         """Return one line as segments, filled up to the width."""
         width = self.size.width
-        ground = self.rich_style
+        ground = self.get_component_rich_style("painted--text")  # kept by Textual, unlike `rich_style`
         line = self._painted[y] if y < len(self._painted) else ()
         segments = [
             Segment(text, self.get_component_rich_style(f"painted--{style}")) for text, style in line if text
@@ -127,18 +128,18 @@ def changed(before: Sequence[Line], after: Sequence[Line], width: int) -> Iterat
         new = after[y] if y < len(after) else ()
         if old == new:
             continue
-        old_cells, new_cells = list(_cells(old, width)), list(_cells(new, width))
+        old_cells, new_cells = _cells(old, width), _cells(new, width)
         differing = [x for x in range(width) if old_cells[x] != new_cells[x]]
         if differing:
             yield Region(differing[0], y, differing[-1] - differing[0] + 1, 1)
 
 
-def _cells(line: Line, width: int) -> Iterator[Painted]:
-    """Yield what each cell shows; the second half of a wide character repeats it."""
-    count = 0
+def _cells(line: Line, width: int) -> list[Painted]:
+    """Return what each cell shows; the second half of a wide character repeats it."""
+    cells: list[Painted] = []
     for text, style in line:
-        for character in text:
-            cells = cell_len(character)
-            count += cells
-            yield from ((character, style),) * cells
-    yield from (((" ", ""),) * (width - count))
+        if cell_len(text) == len(text):
+            cells += zip(text, repeat(style), strict=False)
+        else:
+            cells += [(character, style) for character in text for _ in range(cell_len(character))]
+    return cells + [(" ", "")] * (width - len(cells))
