@@ -23,7 +23,8 @@ def memory_findings(facts: ScanFacts) -> Iterator[Finding]:
     if facts.path == API:
         yield _REMOTE
     elif facts.memory is None:
-        yield _NOT_WATCHED
+        if not facts.live or any(point.measured for point in facts.points):
+            yield _NOT_WATCHED
     else:
         yield from _judged(facts.memory)
         yield from _restarted(facts.memory)

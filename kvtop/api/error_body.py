@@ -11,7 +11,6 @@ from typing import Any
 from kvtop.api.context_limit import ContextLimit
 from kvtop.api.foreign_json import as_count, as_list, as_object, as_text, parse_json
 
-_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _HTML = re.compile(r"\s*<(?:!doctype|html|head|body)", re.IGNORECASE)
 _NESTED = re.compile(r"\{\s*\"")
 _CODE_KEYS = ("code", "type", "status", "error_type", "object")
@@ -38,10 +37,18 @@ def read_error_body(body: bytes) -> ErrorBody:
     """Read the bytes of an answer that is an error, or that should not have been one."""
     text = body.decode("utf-8", "replace").lstrip("\ufeff")
     if _HTML.match(text):
-        title = _TITLE.search(text)
-        return ErrorBody(html.unescape(title[1]) if title else "", is_html=True)
+        return ErrorBody(html.unescape(_title(text)), is_html=True)
     value = parse_json(text)
     return read_error_value(text if value is None else value)
+
+
+def _title(text: str) -> str:
+    """Return the title of a page. One pattern for it would be quadratic on a hostile page."""
+    lower = text.lower()
+    tag = lower.find("<title")
+    start = lower.find(">", tag)
+    end = lower.find("</title", start)
+    return text[start + 1 : end] if -1 < tag < start < end else ""
 
 
 def read_error_value(value: Any) -> ErrorBody:

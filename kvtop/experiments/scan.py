@@ -18,6 +18,7 @@ from kvtop.experiments.earlier import Earlier
 from kvtop.experiments.log import ExperimentLog
 from kvtop.experiments.model_listing import unlisted_text
 from kvtop.experiments.outcome import Outcome
+from kvtop.experiments.pace import Pace
 from kvtop.experiments.patience import Sleep, ask_patiently
 from kvtop.experiments.room import Room, can_fit
 from kvtop.experiments.steady import SteadyWatch
@@ -146,6 +147,7 @@ class LengthScan:
 
     async def _measure(self) -> Outcome:
         started_s = time.monotonic()
+        pace = Pace()
         cells = self._plan.cells()
         for index, cell in enumerate(cells):
             if cell.id in self._earlier.finished_cells or cell.target_tokens in self._ended_lengths:
@@ -154,7 +156,8 @@ class LengthScan:
                 return self._end_by_budget(cell)
             record = await self._measure_cell(cell)
             self._log.analyse()
-            self._tell_progress(cells, index + 1, time.monotonic() - started_s)
+            pace.add(cell, record)
+            self._tell_progress(cells, index + 1, time.monotonic() - started_s, pace)
             if self._lost(record.failure):
                 return Outcome("refused", record.failure)
         return Outcome("complete")
@@ -210,9 +213,10 @@ class LengthScan:
         self._log.note("over_context", text, target_tokens=cell.target_tokens, limit_tokens=limit)
         self._skip_long_lengths(limit, "the server's limit", beyond=cell.target_tokens)
 
-    def _tell_progress(self, cells: tuple[ScanCell, ...], done: int, elapsed_s: float) -> None:
-        ended = self._ended_lengths
-        done_tokens = sum(c.target_tokens for c in cells[:done] if c.id not in self._earlier.finished_cells)
-        left_tokens = sum(c.target_tokens for c in cells[done:] if c.target_tokens not in ended)
-        left_s = elapsed_s * left_tokens / done_tokens if done_tokens else None
+    def _tell_progress(self, cells: tuple[ScanCell, ...], done: int, elapsed_s: float, pace: Pace) -> None:
+        finished = self._earlier.finished_cells
+        left = [
+            c for c in cells[done:] if c.target_tokens not in self._ended_lengths and c.id not in finished
+        ]
+        left_s = pace.left_s(elapsed_s, left)
         self._log.progress(done, len(cells), elapsed_s, left_s, self._asker.spent_tokens)

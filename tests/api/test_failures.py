@@ -304,3 +304,9 @@ def test_deep_nesting_is_harmless() -> None:
         b'{"error":{"message":"' + b'{\\"a\\":' * 9999 + b'"}}',
     ):
         assert refusal(400, {}, body, PEER).code == "bad_request"
+
+
+def test_a_page_of_titles_that_never_end_is_read_at_once() -> None:
+    body = b"<html>" + b"<title>" * 400_000
+    failure = refusal(502, {}, body, PEER)
+    assert failure.status == 502
