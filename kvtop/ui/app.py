@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rich.text import Text
 from textual.app import App, SystemCommand
 from textual.binding import BindingsMap
+from textual.events import Event, Key
 from textual.filter import NoColor
 
 from kvtop.ui import hand_over
@@ -76,6 +77,9 @@ class KvtopApp(App[None]):
             keys, launch.settings.origins, others=ids_of_panels((RequestLog, CurvePanel))
         )
         self.set_keymap(keys)
+        self._suspend_keys = {
+            key for action in self.actions if action.id == "suspend" for key in action.key.split(",")
+        }
         self._bindings = BindingsMap.merge([self._bindings, bindings_of(self.actions, "app")])
         self.feeds = FeedSet(launch, self.post_message)
         self.control = RunControl(self)
@@ -245,6 +249,13 @@ class KvtopApp(App[None]):
     def action_redraw(self) -> None:
         """Draw all anew, whatever another program has left on the screen."""
         self._draw_all()
+
+    async def on_event(self, event: Event) -> None:
+        """Go back to the shell from dialogs too, to which Textual lets no binding of the app through."""
+        if isinstance(event, Key) and event.key in self._suspend_keys and self.screen.is_modal:
+            self.action_suspend()
+            return
+        await super().on_event(event)
 
     def action_suspend(self) -> None:
         """Go back to the shell."""

@@ -42,6 +42,15 @@ async def test_ctrl_c_leaves_too() -> None:
         assert not running.is_running or running._exit
 
 
+async def test_suspend_reaches_the_app_from_a_dialog(monkeypatch: pytest.MonkeyPatch) -> None:
+    running = app()
+    suspended: list[str] = []
+    monkeypatch.setattr(running, "action_suspend", lambda: suspended.append(type(running.screen).__name__))
+    async with running.run_test(size=(120, 40)) as pilot:
+        await pilot.press("question_mark", "ctrl+z")
+    assert suspended == ["HelpScreen"]
+
+
 async def test_remapped_keys_work_and_the_old_ones_do_not(home: Path) -> None:
     configure(home, '[keys]\nhelp = "f2,H"\n')
     running = app()
