@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +16,14 @@ PRIVATE_NAMES = {
     *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
     *("no_color", "force_color", "clicolor", "clicolor_force", "columns", "lines"),
 }
+
+
+def pytest_configure() -> None:
+    """Undo ignored signals: a shell's background job hands them down, and then no test could stop a child."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            default = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+            signal.signal(number, default)
 
 
 def is_private(name: str) -> bool:

@@ -11,9 +11,17 @@ import httpx
 from kvtop.api.answer import Answer
 from kvtop.api.clock import RequestClock
 from kvtop.api.connection_failures import LOST, connection_failure, stalled, timed_out
-from kvtop.api.failures import in_stream_error, oversized, redirected, refusal, truncated, unexpected_answer
+from kvtop.api.failures import (
+    in_stream_error,
+    oversized,
+    packed,
+    redirected,
+    refusal,
+    truncated,
+    unexpected_answer,
+)
 from kvtop.api.foreign_json import parse_json
-from kvtop.api.http_body import MAX_BODY_BYTES, read_body
+from kvtop.api.http_body import MAX_BODY_BYTES, encoding_of, read_body
 from kvtop.api.sse import MAX_EVENT_BYTES, SseSplitter
 
 if TYPE_CHECKING:
@@ -84,6 +92,8 @@ class Attempt:
             body, _ = await read_body(response, MAX_BODY_BYTES)
             self.answer.done_ns = time.perf_counter_ns()
             self.failure = refusal(status, response.headers, body, self._peer)
+        elif encoding := encoding_of(response):
+            self.failure = packed(status, encoding, self._peer)
         else:
             await self._read_success(response, watchdog)
 

@@ -96,6 +96,16 @@ def truncated(status: int | None) -> Failure:
     )
 
 
+def packed(status: int | None, encoding: str, peer: Peer) -> Failure:
+    """Return the failure of a packed answer, which kvtop does not ask for and does not unpack."""
+    return Failure.of(
+        "packed",
+        f"The server packed its answer ({peer.clean(encoding, 40)}), although it was asked not to.",
+        "Switch compression off in the server or the proxy before it: it delays tokens as well.",
+        status=status,
+    )
+
+
 def oversized(status: int | None, limit_bytes: int) -> Failure:
     """Return the failure of an answer, a line or an event that is larger than kvtop reads."""
     return Failure.of(

@@ -9,9 +9,9 @@ import httpx
 
 from kvtop.api.connection_failures import LOST, connection_failure, timed_out
 from kvtop.api.exchange import JsonReply
-from kvtop.api.failures import oversized, redirected, refusal, unexpected_answer
+from kvtop.api.failures import oversized, packed, redirected, refusal, unexpected_answer
 from kvtop.api.foreign_json import as_object, parse_json
-from kvtop.api.http_body import MAX_BODY_BYTES, read_body
+from kvtop.api.http_body import MAX_BODY_BYTES, encoding_of, read_body
 
 if TYPE_CHECKING:
     from kvtop.api.peer import Peer
@@ -54,6 +54,9 @@ async def _read(response: httpx.Response, peer: Peer) -> JsonReply:
     body, is_whole = await read_body(response, MAX_BODY_BYTES)
     if not is_whole:
         return JsonReply(status, failure=oversized(status, MAX_BODY_BYTES))
+    encoding = encoding_of(response)
+    if encoding and status < 400:
+        return JsonReply(status, failure=packed(status, encoding, peer))
     data = parse_json(body)
     if status >= 400:
         return JsonReply(status, data, refusal(status, response.headers, body, peer))

@@ -11,18 +11,24 @@ from kvtop.experiments.room import can_fit
 from kvtop.model.endpoint import Endpoint
 from kvtop.model.failure import Failure, KvtopError
 from kvtop.model.plan import ScanCell, ScanPlan
-from kvtop.model.quantity import format_tokens
+from kvtop.model.quantity import MIB, format_tokens
 
 MOST_CELLS = 10_000
 """Measured requests of one run."""
 
+LONGEST_PROMPT = 16 * MIB
+"""Tokens; such a prompt is some 100 MB of text, and no model reads that much."""
 
-def refuse_too_many_cells(plan: ScanPlan) -> None:
-    """Raise KvtopError `too_many_requests` for a plan of more requests than a run may have."""
+
+def refuse_boundless(plan: ScanPlan) -> None:
+    """Raise KvtopError `too_many_requests` or `length_too_long` for more than a run may have."""
     cells = len(plan.lengths) * plan.repeats * len(plan.prefixes)
     if cells > MOST_CELLS:
         text = f"The plan has {cells:,} requests; a run has at most {MOST_CELLS:,}."
         raise KvtopError(Failure("too_many_requests", text, "Take fewer --lengths or fewer --repeats."))
+    if max(plan.lengths) > LONGEST_PROMPT:
+        text = f"No prompt is longer than {format_tokens(LONGEST_PROMPT)} tokens."
+        raise KvtopError(Failure("length_too_long", text, "Choose shorter --lengths, such as 4k,128k or 1m."))
 
 
 def what_fits(plan: ScanPlan, endpoint: Endpoint) -> ScanPlan:

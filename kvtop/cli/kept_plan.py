@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
-from kvtop.cli.before_sending import refuse_too_many_cells
+from kvtop.cli.before_sending import refuse_boundless
 from kvtop.model.endpoint import Price
 from kvtop.model.failure import Failure, KvtopError
 from kvtop.model.plan import Prefix, ScanPlan
@@ -27,7 +27,7 @@ def kept_plan(folder: RunFolder, manifest: Manifest) -> ScanPlan:
         text = f"run.toml of {folder.id}: `plan.{wrong[0]}` has a value that no plan has."
         raise KvtopError(Failure.of("unreadable_run", text, "Its other files may still be readable."))
     plan = ScanPlan.from_json(kept)
-    refuse_too_many_cells(plan)
+    refuse_boundless(plan)
     return plan
 
 

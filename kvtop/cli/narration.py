@@ -62,7 +62,7 @@ class Narrator:
 
 def _row(data: Any) -> str:
     failure = data.get("failure")
-    head = f"{_length(data):>9}  {data.get('tag', ''):<9}"
+    head = f"{_length(data):>9}  {data.get('tag', '')!s:<9}"
     if isinstance(failure, dict):
         return f"{head}  {failure.get('code')}: {failure.get('text')}"
     repeat = str(data.get("cell", "")).rpartition("/")[2] if data.get("target_tokens") else ""

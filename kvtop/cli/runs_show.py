@@ -13,6 +13,7 @@ from kvtop.cli.careful_analysis import analyse_carefully, is_partial
 from kvtop.cli.scan_report import report
 from kvtop.cli.streams import say_failure, show, show_json
 from kvtop.cli.told_of_run import what_was_read
+from kvtop.model.event import RunState
 from kvtop.model.failure import KvtopError
 from kvtop.runs.archive import effective_state, find_run
 from kvtop.runs.layout import RunFolder
@@ -40,8 +41,17 @@ def show_run(options: argparse.Namespace) -> int:
     if options.json:
         show_json(document)
     else:
-        show(report(document, what_was_read(folder)))
+        show(_report(folder, state, document))
     return exit_codes.DONE
+
+
+def _report(folder: RunFolder, state: RunState, document: dict[str, Any]) -> str:
+    """Return the report; a kept document of another shape is built anew from the rows."""
+    read = what_was_read(folder)
+    try:
+        return report(document, read)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        return report({**analyse_carefully(folder, state), "state": state}, read)
 
 
 def _kept_document(folder: RunFolder) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ import secrets
 import time
 
 from kvtop.cli import arguments as arg
-from kvtop.cli.before_sending import refuse_small_budget, refuse_too_many_cells, what_fits
+from kvtop.cli.before_sending import refuse_boundless, refuse_small_budget, what_fits
 from kvtop.cli.bench import Bench, set_up
 from kvtop.cli.careful_analysis import analyse_carefully
 from kvtop.cli.consent import ask_before_spending
@@ -113,5 +113,5 @@ def _plan(options: argparse.Namespace, settings: Settings) -> ScanPlan:
         max_total_tokens=options.max_total_tokens,
         keep_bodies=options.keep_bodies,
     )
-    refuse_too_many_cells(plan)
+    refuse_boundless(plan)
     return plan

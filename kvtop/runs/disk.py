@@ -21,6 +21,7 @@ _HINTS = {
     errno.EROFS: "The file system is read-only; choose another folder for the runs.",
     errno.EIO: "The disk reports an error; look at the kernel log and choose another folder for the runs.",
     errno.EFBIG: "A file size limit was reached; see `ulimit -f`.",
+    errno.ELOOP: "Remove the link, or work on a copy of the folder.",
     errno.EACCES: "Check who owns the folder and its permissions.",
 }
 _serial = itertools.count()
@@ -88,6 +89,9 @@ def sync(fd: int) -> None:
 
 
 def _open(path: Path, flags: int) -> int:
+    # A folder that came from elsewhere must not make kvtop write to a file outside of it.
+    if path.is_symlink() and not path.is_char_device():
+        raise OSError(errno.ELOOP, "It is a link, and only files of the run folder are written", str(path))
     fd = os.open(path, flags | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
     mode = os.fstat(fd).st_mode
     if stat.S_ISREG(mode) and stat.S_IMODE(mode) != FILE_MODE:

@@ -1,6 +1,7 @@
 """Answers that do not come, or do not come to their end."""
 
 import asyncio
+import gzip
 import json
 import socket
 from typing import Any
@@ -30,6 +31,7 @@ from tests.api.raw_server import (
     usage,
 )
 
+GOOD_PACKED = gzip.compress(b'{"choices":[{"message":{"content":"x"},"finish_reason":"stop"}]}')
 HTML = b"<html><head><title>Login</title></head></html>"
 ERROR = event({"error": {"message": f"boom {KEY}", "code": 500}})
 
@@ -53,6 +55,7 @@ ERROR = event({"error": {"message": f"boom {KEY}", "code": 500}})
         ((answer(200, HTML, "text/html"),), "not_openai"),
         ((answer(200, b'{"hello":"world"}'),), "not_openai"),
         ((answer(200, b"{"),), "not_openai"),
+        ((answer(200, GOOD_PACKED, content_encoding="gzip"),), "packed"),
         ((answer(200, b""),), "not_openai"),
         ((answer(200, b"OK", "text/plain"),), "not_openai"),
         ((answer(200, b'{"base_resp":{"status_code":1008,"status_msg":"x"},"choices":null}'),), "quota"),
@@ -67,7 +70,7 @@ ERROR = event({"error": {"message": f"boom {KEY}", "code": 500}})
         ((End.RESET,), "connection_lost"),
         ((b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", End.CLOSE), "connection_lost"),
         ((STREAM_HEAD, b"zz\r\nbad chunk", End.CLOSE), "truncated"),
-        ((answer(200, b"\x1f\x8bnonsense", content_encoding="gzip"),), "connection_lost"),
+        ((answer(200, b"\x1f\x8bnonsense", content_encoding="gzip"),), "packed"),
     ],
 )
 async def test_failures(server: RawServer, steps: tuple[Any, ...], code: str) -> None:

@@ -106,7 +106,16 @@ def test_recompute_rebuilds_damaged_findings(kvtop: Kvtop) -> None:
     assert kept["points"][0]["n"] == 1
 
 
-@pytest.mark.parametrize("findings", ["[]", "{}", '{"schema": "kvtop.other/9", "points": 3}'])
+@pytest.mark.parametrize(
+    "findings",
+    [
+        "[]",
+        "{}",
+        '{"schema": "kvtop.other/9", "points": 3}',
+        '{"schema": "kvtop.scan/1"}',
+        '{"schema": "kvtop.scan/1", "run": "r", "path": "local", "points": [{}], "findings": []}',
+    ],
+)
 def test_findings_of_another_kind_are_computed_anew(kvtop: Kvtop, findings: str) -> None:
     finished_run(EARLY).findings_json.write_text(findings)
     ran = kvtop("runs", "show")
@@ -170,7 +179,15 @@ def test_following_a_run_that_failed_or_died_is_told_by_the_exit_code(kvtop: Kvt
 
 def test_events_with_odd_values_are_told_as_far_as_they_go(kvtop: Kvtop) -> None:
     folder = finished_run(EARLY)
-    odd = {"ts": 1.0, "type": "request", "ttft_s": "fast", "failure": "yes", "target_tokens": [], "cell": 7}
+    odd = {
+        "ts": 1.0,
+        "type": "request",
+        "ttft_s": "fast",
+        "failure": "yes",
+        "target_tokens": [],
+        "cell": 7,
+        "tag": {},
+    }
     lines = folder.events_jsonl.read_text().splitlines()
     folder.events_jsonl.write_text("\n".join([lines[0], json.dumps(odd), lines[-1], ""]))
     ran = kvtop("runs", "follow")

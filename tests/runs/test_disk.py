@@ -79,3 +79,17 @@ def test_opened_files_are_not_inherited(tmp_path: Path) -> None:
         assert not os.get_inheritable(fd)
     finally:
         os.close(fd)
+
+
+@pytest.mark.parametrize("flags", [os.O_WRONLY, os.O_WRONLY | os.O_TRUNC, os.O_RDWR])
+def test_a_link_to_another_file_is_not_written(tmp_path: Path, flags: int) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    victim.chmod(0o644)
+    link = tmp_path / "run.lock"
+    link.symlink_to(victim)
+    with pytest.raises(KvtopError) as caught:
+        open_private(link, flags)
+    assert "link" in caught.value.failure.text
+    assert victim.read_text() == "precious"
+    assert victim.stat().st_mode & 0o777 == 0o644
