@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from kvtop.analysis.bases import Window
@@ -22,6 +23,10 @@ from kvtop.model.record import RequestRecord
 
 SCHEMA = "kvtop.scan/1"
 
+POOL_ENGINES = frozenset({"vllm", "sglang", "lmdeploy", "tensorrt_llm", "llamacpp"})
+"""Engines, as `/v1/models` names the owner, that take their KV pool at start: memory that grows later is
+something else, such as pages of the pool touched for the first time, however well it follows the tokens."""
+
 
 def analyse_scan(
     plan: ScanPlan,
@@ -35,6 +40,7 @@ def analyse_scan(
     price: Price | None,
     simulated: bool,
     state: str,
+    engine: str | None = None,
     over_context: Mapping[int, int | None] = NO_LENGTHS,
 ) -> dict[str, Any]:
     """Return the document of a length scan, finished or going on. Nothing in the records or tables raises.
@@ -65,6 +71,8 @@ def analyse_scan(
         verdict = judge_places(
             [watch(place, points, records, base_windows) for place in places], points, records
         )
+        if verdict is not None and verdict.usable and engine in POOL_ENGINES:
+            verdict = replace(verdict, kind="drifts", fit=None)
         lateness = sampler_lateness(gpus, processes, base_windows)
     spent = _spent(records, price)
     facts = ScanFacts(

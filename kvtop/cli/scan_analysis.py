@@ -31,6 +31,7 @@ def analyse_folder(folder: RunFolder, state: RunState) -> dict[str, Any]:
         price=kept_price(manifest),
         simulated=manifest.demo is not None,
         state=state,
+        engine=manifest.context.get("owned_by"),
         over_context=_over_context(notes),
     )
 

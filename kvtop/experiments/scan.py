@@ -91,6 +91,7 @@ class LengthScan:
         if unlisted is not None:
             self._log.note("model_not_listed", unlisted, model=asked)
         self._room.context_tokens = self._room.context_tokens or listing.context_of(asked)
+        self._log.remember(owned_by=next((m.owned_by for m in listing.models if m.id == asked), None))
         return None
 
     async def _calibrate(self) -> Outcome | None:

@@ -74,7 +74,7 @@ def test_vllm(vllm_server: RunningServer) -> None:
     check_prefixes(vllm_server, scanned, block=128)
     codes = {finding["code"] for finding in scanned.document["findings"]}
     # On a CPU the pool's pages become resident when a block is first used: a rise, but not the KV cache's.
-    assert codes & {"pool_taken_at_start", "memory_drifts", "rise_too_small"}
+    assert codes & {"pool_taken_at_start", "memory_drifts", "rise_too_small", "slope_unclear"}
     assert scanned.document["kv_slope"] is None
 
 
