@@ -19,7 +19,7 @@ from kvtop.model.record import RequestRecord
 SAMPLES = Path(__file__).parent / "samples"
 
 
-def analyse(name: str) -> dict[str, Any]:
+def analyse(name: str, engine: str | None = None) -> dict[str, Any]:
     lines = (SAMPLES / f"{name}.requests.jsonl").read_text().splitlines()
     records = [RequestRecord.from_json(json.loads(line)) for line in lines]
     lengths = tuple(dict.fromkeys(r.target_tokens for r in records if r.target_tokens))
@@ -34,6 +34,7 @@ def analyse(name: str) -> dict[str, Any]:
         price=None,
         simulated=False,
         state="done",
+        engine=engine,
     )
 
 
@@ -49,6 +50,13 @@ def test_transformers_grows_by_its_keys_and_values() -> None:
     assert slope["r2"] > 0.999
     assert slope["outliers"] == []
     assert not codes(document) & {"pool_taken_at_start", "allocator_keeps", "memory_drifts"}
+
+
+def test_an_engine_with_a_pool_gets_no_slope_however_well_memory_follows_the_tokens() -> None:
+    document = analyse("transformers-serve-fat-float32", engine="vllm")
+    assert document["kv_slope"] is None
+    assert "memory_drifts" in codes(document)
+    assert all(point["mem_delta_bytes"] is None for point in document["points"])
 
 
 def test_a_pool_whose_pages_become_resident_is_not_called_still() -> None:
